@@ -1,0 +1,81 @@
+/*
+ * call: one command in flight.
+ *
+ * Made at home by dispatch, run where its keys live. A handler sees its words, the databases of
+ * its keys, scratch memory and a reply to write; it never asks which thread it runs on.
+ */
+#pragma once
+
+#include "core/base/arena.h"
+#include "core/base/status.h"
+#include "core/store/key.h"
+#include "net/reply.h"
+#include "shards/call/command.h"
+#include "shards/local/config.h"
+#include "shards/local/db.h"
+#include "shards/local/shard.h"
+
+struct session;
+struct home;
+
+#define CALL_NO_TOUCH (1u << 0)  /* CLIENT NO-TOUCH: leave access times alone */
+#define CALL_IN_EXEC (1u << 1)   /* inside EXEC: nothing blocks */
+#define CALL_PART (1u << 2)      /* one part of PLAN_EACH, ALL or WALK: a merge follows */
+
+struct call {
+    const struct command *command;
+    struct bytes *args; /* args[0] is the name; of a part of PLAN_EACH: only its own keys */
+    uint32_t arg_count;
+    uint16_t db_index;
+    uint8_t resp;
+    uint8_t flags;
+    struct key key; /* the first key, if it has one */
+
+    /* Where it runs. */
+    struct shard *shard;    /* whose clock, statistics and heap are used */
+    struct shard *const *shards; /* all shards; those of the command's keys may be touched */
+    struct db *db;          /* the database of the first key on its shard; of ALL and WALK: the part's */
+    struct reply *reply;
+    struct arena *arena;    /* scratch; not freed by handlers */
+    struct home *home;      /* PLAN_HERE and CMD_LOOKS: the thread it runs on, else NULL */
+    struct session *session; /* PLAN_HERE: the client's; else NULL */
+    const struct config *config;
+
+    struct bytes error_arg; /* set by call_fail() */
+    uint64_t client_id;
+    uint32_t elapsed_us;    /* set after it ran */
+};
+
+/* The word at `index`, which must exist. */
+static inline struct bytes call_arg(const struct call *call, uint32_t index)
+{
+    return call->args[index];
+}
+
+/* Numbers in Redis's strict forms. ERR_NOT_AN_INTEGER, ERR_NOT_A_FLOAT otherwise. */
+MUST_CHECK enum status call_arg_int(const struct call *call, uint32_t index, int64_t *out);
+MUST_CHECK enum status call_arg_double(const struct call *call, uint32_t index, double *out);
+/* An integer within [low, high]; ERR_OUT_OF_RANGE beyond. */
+MUST_CHECK enum status call_arg_range(struct call *call, uint32_t index, int64_t low, int64_t high,
+                                      int64_t *out);
+bool call_arg_is(const struct call *call, uint32_t index, const char *word); /* in any case */
+
+/* The key at word `index`, hashed once; lives in the call's arena. */
+const struct key *call_key(struct call *call, uint32_t index);
+/* The database (of the session's number, or of `db_index`) on the shard of that key. */
+struct db *call_db(struct call *call, uint32_t index);
+struct db *call_db_at(struct call *call, uint32_t index, uint16_t db_index);
+
+static inline int64_t call_now_ms(const struct call *call)
+{
+    return call->shard->now_ms;
+}
+
+/* Returns `status` with what its text calls {arg}; the bytes are copied into the arena. */
+enum status call_fail(struct call *call, enum status status, struct bytes arg);
+/* ERR_TEXT with a text made by printf's rules: "ERR ..." */
+enum status call_fail_text(struct call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Writes the full error text of `status` (placeholders filled in) as an error reply. For dispatch. */
+void call_write_error(struct call *call, enum status status);

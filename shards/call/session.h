@@ -1,0 +1,43 @@
+/*
+ * session: what the server knows of one client: who it is, and what it has begun.
+ *
+ * Belongs to its connection and lives at home. While a group of its commands is out it is frozen.
+ * Thread: home.
+ */
+#pragma once
+
+#include "core/base/buf.h"
+#include "net/conn.h"
+
+struct home;
+struct command;
+struct group;
+struct multi;
+
+#define SESSION_IN_MULTI (1u << 0)
+#define SESSION_DIRTY_EXEC (1u << 1) /* a command was refused while queueing: EXEC aborts */
+#define SESSION_REPLY_OFF (1u << 2)
+#define SESSION_REPLY_SKIP (1u << 3)      /* the command being run is not answered */
+#define SESSION_REPLY_SKIP_NEXT (1u << 4) /* the next one is not */
+#define SESSION_NO_EVICT (1u << 5)
+#define SESSION_NO_TOUCH (1u << 6)
+#define SESSION_MONITOR (1u << 7)
+#define SESSION_UNIX (1u << 8)
+
+struct session {
+    uint64_t id; /* unique in the process, ascending */
+    struct conn *conn;
+    struct home *home;
+    uint16_t db_index;
+    uint8_t resp;
+    bool authenticated;
+    uint32_t flags;
+    struct bytes name, lib_name, lib_ver; /* owned, len 0 when unset */
+    const char *user; /* "default" */
+    int64_t created_at_ms, active_at_ms;
+    const struct command *last_command;
+    uint64_t commands, argv_bytes;
+    struct group *group; /* out now, or NULL */
+    struct multi *multi; /* commands queued since MULTI, or NULL */
+    bool paused;         /* CLIENT PAUSE holds its next command back */
+};

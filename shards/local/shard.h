@@ -1,0 +1,41 @@
+/*
+ * shard: one part of the keyspace, alone: what a handler works against.
+ *
+ * Knows no other shard, no thread and no connection. Everything that a command touches hangs off
+ * it, so that whoever owns the shard at the moment can run commands on it.
+ * Thread: the current owner.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/base/heap.h"
+#include "core/base/rng.h"
+#include "core/os/task.h"
+#include "shards/local/config.h"
+#include "shards/local/stats.h"
+
+struct db;
+struct expire;
+struct evict;
+
+struct shard {
+    uint16_t id;
+    int64_t now_ms; /* wall clock of the last catch-up check; never goes back */
+    const struct config *config;
+    struct heap *heap;
+    struct db **dbs; /* config->databases of them; SWAPDB exchanges what they hold */
+    struct task_list tasks; /* expiry, eviction, rehash, lazy freeing */
+    struct expire *expire;
+    struct evict *evict;
+    struct rng rng;
+    struct shard_stats stats;
+    bool active_expire; /* DEBUG SET-ACTIVE-EXPIRE */
+};
+
+/* A shard with empty databases; memory on NUMA node `node`. Thread: any, at start. */
+struct shard *shard_create(uint16_t id, int node, const struct config *config);
+void shard_destroy(struct shard *shard);
+
+/* Moves the shard's clock to `now_ms` if that is later. */
+void shard_tick(struct shard *shard, int64_t now_ms);
