@@ -24,7 +24,7 @@ void *arena_alloc_slow(struct arena *arena, size_t len);
 /* `len` bytes, aligned to 8, not cleared. Never NULL. */
 static inline void *arena_alloc(struct arena *arena, size_t len)
 {
-    size_t size = (len + 7) & ~(size_t)7;
+    size_t size = (len + !len + 7) & ~(size_t)7; /* nothing, too, lies at a place of its own */
     if (__builtin_expect((size_t)(arena->end - arena->next) >= size, 1)) {
         void *ptr = arena->next;
         arena->next += size;
