@@ -12,14 +12,18 @@
  * links subcommands, adds derived ACL categories. Ends the process on a name that occurs twice. */
 void command_table_build(const struct command *const *families, const char *const *groups);
 
+/* rename-command: the row answers to `new_name` only, or, when that is empty, to no name. 0, -ENOENT when
+ * there is no `old_name`, -EEXIST when `new_name` is taken. Thread: any, before others start. */
+MUST_CHECK int command_table_rename(struct bytes old_name, struct bytes new_name);
+
 /* The row for a name in any case, or NULL. Containers answer themselves. */
 const struct command *command_find(struct bytes name);
 const struct command *command_find_sub(const struct command *container, struct bytes name);
 
-/* All rows, containers and subcommands included, by id. */
+/* All rows, containers and subcommands included, by id: 0..command_count()-1. */
 uint32_t command_count(void);
 const struct command *command_at(uint32_t id);
-/* Top-level rows only, in table order. */
+/* Top-level rows that can be called, in table order. */
 uint32_t command_top_count(void);
 const struct command *command_top_at(uint32_t index);
 

@@ -23,6 +23,7 @@ struct shard;
 struct ring;
 struct listener;
 struct home_admin; /* slow log, latency, monitors: admin's own part */
+struct command_stats;
 
 /* What a thread counts for INFO. */
 struct home_stats {
@@ -48,7 +49,10 @@ struct home {
     struct listener *listener;
     struct tap tap;
     struct home_stats stats;
-    struct home_admin *admin;
+    struct home_admin *admin;            /* by home_admin_create(), with the next */
+    struct command_stats *command_stats; /* counted by dispatch */
+    int64_t pause_until_ms;              /* CLIENT PAUSE; 0: not paused */
+    bool pause_writes_only;
     struct dispatch *dispatch;
     struct mailbox *mailbox;
 };
