@@ -10,9 +10,10 @@
 
 /* Raises RLIMIT_NOFILE towards `wanted`; returns what is granted. */
 uint64_t limits_raise_files(uint64_t wanted);
-/* Raises RLIMIT_MEMLOCK to the hard limit; returns what is granted, bytes. */
+/* Raises RLIMIT_MEMLOCK towards `wanted_bytes`; returns what is granted, bytes. */
 uint64_t limits_raise_memlock(uint64_t wanted_bytes);
 /* net.core.somaxconn, or 0 when unreadable. */
 uint32_t limits_somaxconn(void);
-/* Physical memory or the cgroup's limit (v1, v2), the smaller, bytes. */
+/* Physical memory or the smallest limit of the cgroups around us (v1, v2), whichever is less,
+ * bytes; 0 when neither can be read. `root` as in cpu.h. */
 uint64_t limits_memory_bytes(const char *root);

@@ -10,10 +10,10 @@
  * Receive    is multishot into buffers that all connections of the ring share. Data in `done` is
  *            lent: the receiver returns each buffer by ring_buffer_release(), best in order and
  *            soon. With no buffer left a receive pauses and goes on by itself later.
- * Send       one in flight per socket is the caller's duty; a send completes whole or with an error.
- * Batching   ops are queued; ring_submit() or ring_wait() hands all to the kernel in one call.
- * Backends   io_uring: SINGLE_ISSUER | DEFER_TASKRUN, multishot, provided buffers, MSG_RING for
- *            wakes. epoll: level-triggered, read and write from the loop, eventfd for wakes.
+ * Send       one in flight per socket is the caller's duty; a send completes whole or with an
+ * error. Batching   ops are queued; ring_submit() or ring_wait() hands all to the kernel in one
+ * call. Backends   io_uring: SINGLE_ISSUER | DEFER_TASKRUN, multishot, provided buffers, MSG_RING
+ * for wakes. epoll: level-triggered, read and write from the loop, eventfd for wakes.
  */
 #pragma once
 
