@@ -7,6 +7,7 @@ STATUS(ERR_NOT_A_FLOAT,       "ERR value is not a valid float")
 STATUS(ERR_OUT_OF_RANGE,      "ERR value is out of range")
 STATUS(ERR_OVERFLOW,          "ERR increment or decrement would overflow")
 STATUS(ERR_NO_SUCH_KEY,       "ERR no such key")
+STATUS(ERR_DB_INDEX,          "ERR DB index is out of range")
 STATUS(ERR_WRONG_ARITY,       "ERR wrong number of arguments for '{command}' command")
 STATUS(ERR_UNKNOWN_COMMAND,   "ERR unknown command '{arg}")       /* dispatch adds the beginning of the arguments */
 STATUS(ERR_UNKNOWN_SUBCOMMAND,"ERR unknown subcommand '{arg}'. Try {command} HELP.")

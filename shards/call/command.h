@@ -35,9 +35,9 @@ void merge_sum(struct call *call, const struct bytes *parts, uint32_t part_count
 void merge_by_key(struct call *call, const struct bytes *parts, uint32_t part_count); /* MGET: arrays, dealt back */
 void merge_concat(struct call *call, const struct bytes *parts, uint32_t part_count); /* arrays, end to end */
 
-/* PLAN_WALK: which shard comes first (`previous` -1) or next, given the reply of the previous; -1 ends the walk.
- * Runs at home. */
-typedef int (*next_shard_fn)(struct call *call, int previous, struct bytes part);
+/* PLAN_WALK: which shard comes first (`part_count` 0) or next, given the replies so far, in the order of
+ * the walk; -1 ends it. Keeps nothing between its calls. Runs at home, with call->shard being home's own. */
+typedef int (*next_shard_fn)(struct call *call, const struct bytes *parts, uint32_t part_count);
 
 /* Flags, with Redis's names in COMMAND INFO. */
 #define CMD_WRITE (1u << 0)
@@ -125,6 +125,10 @@ struct command {
     int16_t arity;    /* Redis's: counts the name (and the subcommand), negative: at least */
     enum plan plan;
     command_fn run;
+    /* What Redis refuses before it looks at any key, and no part can see: MSET's odd word. Runs at home on
+     * the whole command before it is planned (inside MULTI: at EXEC, not when it is queued). Reads words and
+     * settings only; may be NULL. */
+    command_fn check;
     merge_fn merge;
     next_shard_fn next_shard;
     uint32_t flags;
