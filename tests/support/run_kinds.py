@@ -1,0 +1,213 @@
+"""run_kinds: what tools/test does once the packages are there.
+
+A kind of test is a folder of tests/ with a program `run` in it; nothing else names it. `run` takes
+    --build DIR             the build it is about, with the programs in DIR/tests
+    --sherd PATH            the server of that build
+    --server-options TEXT   options that every server it starts is given
+    --budget SECONDS        what it should stay within; a little later it is killed
+    --all                   the long form
+prints what went wrong, ends with a line `N passed, M failed` and exits with 1 if anything failed.
+It says what it needs in a comment of its own, any part of which may be missing:
+    # kind: order=50 builds=release,asan,tsan variants=epoll seconds=60 all_seconds=600
+`builds` are those of BUILDS below, in each of which it runs once; `variants` are further runs with the
+first build, see VARIANTS.
+
+What a sanitizer reports, in whatever process, fails the kind that was running.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SHORT_FORM_S = 15 * 60   # the whole run; what has not begun by then has failed
+GRACE_S = 15             # after its budget a kind may finish what it is at
+SLOWER = {"asan": 2, "tsan": 3}  # a budget is stretched by this much
+RESULT = re.compile(r"^(\d+) passed, (\d+) failed\s*$")
+REPORT_LINES_MAX = 60
+
+# name: (folder, what to build there, how)
+BUILDS = {
+    "release": ("build", ["sherd"], ["-DCMAKE_BUILD_TYPE=Release"]),
+    "debug": ("build-debug", ["tests"], ["-DCMAKE_BUILD_TYPE=Debug"]),
+    "asan": ("build-asan", ["sherd", "tests"],
+             ["-DCMAKE_BUILD_TYPE=Debug", "-DSHERD_SANITIZE=address"]),
+    "tsan": ("build-tsan", ["sherd", "tests"],
+             ["-DCMAKE_BUILD_TYPE=Debug", "-DSHERD_SANITIZE=thread"]),
+    "fuzz": ("build-fuzz", ["tests"],
+             ["-DCMAKE_BUILD_TYPE=Debug", "-DSHERD_FUZZ=ON", "-DCMAKE_C_COMPILER=clang"]),
+}
+VARIANTS = {
+    "epoll": "--io-backend epoll",
+}
+
+
+class Kind:
+    """One folder of tests, and what its `run` says of itself."""
+
+    def __init__(self, run):
+        self.name = run.parent.name
+        self.run = run
+        head = run.read_text(encoding="utf-8", errors="replace")[:4000]
+        match = re.search(r"^# kind:(.*)$", head, re.M)
+        said = dict(re.findall(r"(\w+)=(\S+)", match.group(1))) if match else {}
+        self.order = int(said.get("order", 50))
+        self.builds = [name for name in said.get("builds", "release").split(",") if name != "none"]
+        self.variants = [name for name in said.get("variants", "").split(",") if name]
+        self.seconds = int(said.get("seconds", 60))
+        self.all_seconds = int(said.get("all_seconds", 10 * self.seconds))
+
+    def runs(self):
+        """(label, build or None, server options) of each run."""
+        for build in self.builds or [None]:
+            yield (f"{self.name} [{build}]" if build else self.name), build, ""
+        for variant in self.variants:
+            yield f"{self.name} [{variant}]", self.builds[0], VARIANTS[variant]
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def build(name):
+    """Builds one of BUILDS; its folder, or None when that failed."""
+    folder, targets, options = BUILDS[name]
+    path = ROOT / folder
+    began = time.monotonic()
+    commands = [["cmake", "--build", str(path), "--parallel", str(os.cpu_count()), "--target"]
+                + targets]
+    if not (path / "CMakeCache.txt").exists():
+        commands.insert(0, ["cmake", "-S", str(ROOT), "-B", str(path), "-G", "Ninja"] + options)
+    for command in commands:
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, errors="replace", check=False)
+        if result.returncode != 0:
+            say(result.stdout[-6000:])
+            say(f"---- build {name}: failed")
+            return None
+    say(f"---- build {name}: {time.monotonic() - began:.0f} s")
+    return path
+
+
+def environment(reports):
+    """Sanitizers write into the folder `reports`, so that no report is lost in a test's output."""
+    common = f"log_path={reports}/report:print_stacktrace=1"
+    env = dict(os.environ)
+    env["ASAN_OPTIONS"] = f"{common}:exitcode=99:detect_leaks=1:detect_stack_use_after_return=1"
+    env["UBSAN_OPTIONS"] = f"{common}:halt_on_error=1"
+    env["TSAN_OPTIONS"] = f"{common}:exitcode=66:halt_on_error=0"
+    return env
+
+
+def print_reports(reports):
+    """Prints what sanitizers wrote; how many processes they wrote about."""
+    files = sorted(Path(reports).glob("report.*"))
+    for file in files[:5]:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        say("\n".join(lines[:REPORT_LINES_MAX]))
+    return len(files)
+
+
+def run_kind(kind, folder, server_options, budget, options):
+    """Runs a kind once; (passed, failed)."""
+    command = [str(kind.run), "--budget", str(budget)]
+    if folder:
+        command += ["--build", str(folder), "--sherd", str(folder / "sherd")]
+    if server_options:
+        command += ["--server-options", server_options]
+    if options.all:
+        command.append("--all")
+
+    passed, failed, said_result = 0, 0, False
+    with tempfile.TemporaryDirectory(prefix="sherd-reports-") as reports:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment(reports), text=True,
+                                   errors="replace", stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        # An alarm rather than a thread: reading its lines is all there is to do meanwhile.
+        def too_late(_signal, _frame):
+            say(f"{kind.name}: still running {GRACE_S} s after its budget of {budget} s; killed")
+            os.killpg(process.pid, signal.SIGKILL)
+        signal.signal(signal.SIGALRM, too_late)
+        signal.alarm(budget + GRACE_S)
+        for line in process.stdout:
+            match = RESULT.match(line)
+            said_result = bool(match)
+            if match:
+                passed, failed = int(match.group(1)), int(match.group(2))
+            else:
+                say(line.rstrip("\n"))
+        status = process.wait()
+        signal.alarm(0)
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # what it left behind
+        except ProcessLookupError:
+            pass
+        reported = print_reports(reports)
+    if not said_result:
+        say(f"{kind.name}: ended (status {status}) without saying how many passed")
+        failed += 1
+    elif status != 0 and failed == 0:
+        say(f"{kind.name}: ended with status {status}")
+        failed += 1
+    if reported:
+        say(f"{kind.name}: a sanitizer reported on {reported} processes")
+        failed += reported
+    return passed, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/test",
+                                     description="Builds Sherd and runs its tests.")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="run these kinds alone")
+    parser.add_argument("--all", action="store_true", help="run the long forms")
+    options = parser.parse_args()
+
+    kinds = sorted((Kind(run) for run in (ROOT / "tests").glob("*/run")),
+                   key=lambda kind: (kind.order, kind.name))
+    unknown = set(options.kinds) - {kind.name for kind in kinds}
+    if unknown:
+        parser.error(f"no such kind: {' '.join(sorted(unknown))}; there are: "
+                     f"{' '.join(kind.name for kind in kinds)}")
+    if options.kinds:
+        kinds = [kind for kind in kinds if kind.name in options.kinds]
+
+    began = time.monotonic()
+    folders, total_passed, total_failed, table = {}, 0, 0, []
+    for kind in kinds:
+        for label, name, server_options in kind.runs():
+            if not options.all and time.monotonic() - began > SHORT_FORM_S:
+                say(f"==== {label}: not begun within {SHORT_FORM_S} s")
+                passed, failed, spent = 0, 1, 0.0
+            else:
+                if name and name not in folders:
+                    folders[name] = build(name)
+                say(f"==== {label}")
+                start = time.monotonic()
+                if name and not folders[name]:
+                    say(f"{label}: its build failed")
+                    passed, failed = 0, 1
+                else:
+                    seconds = kind.all_seconds if options.all else kind.seconds
+                    passed, failed = run_kind(kind, folders.get(name), server_options,
+                                              seconds * SLOWER.get(name, 1), options)
+                spent = time.monotonic() - start
+            table.append((label, passed, failed, spent))
+            total_passed += passed
+            total_failed += failed
+
+    say("")
+    for label, passed, failed, spent in table:
+        say(f"{label:24} {passed:6} passed {failed:5} failed {spent:7.1f} s")
+    say(f"{'with all builds':24} {'':27} {time.monotonic() - began:7.1f} s")
+    say(f"{total_passed} passed, {total_failed} failed")
+    return 1 if total_failed or not total_passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
