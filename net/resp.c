@@ -125,7 +125,7 @@ static const char *take_inline_word(const char *at, const char *end, struct aren
     return at;
 }
 
-static bool split_line(struct bytes line, struct arena *arena, struct args *out_args)
+bool resp_split_line(struct bytes line, struct arena *arena, struct args *out_args)
 {
     const char *at = line.ptr, *end = line.ptr + line.len;
     struct bytes *words = arena_alloc(arena, (line.len / 2 + 1) * sizeof(*words));
@@ -162,7 +162,7 @@ static enum resp_result read_inline(struct resp_parser *parser, struct bytes inp
     *out_len = line.len + 1;
     if (line.len && line.ptr[line.len - 1] == '\r')
         line.len--;
-    if (!split_line(line, arena, out_args)) {
+    if (!resp_split_line(line, arena, out_args)) {
         *out_error = PROTOCOL_ERROR("unbalanced quotes in request");
         return RESP_ERROR;
     }

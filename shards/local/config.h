@@ -1,9 +1,14 @@
 /*
  * config: the settings as plain values.
  *
- * Immutable once published: CONFIG SET makes a new one and sends every shard the pointer by an
- * entry of the order log. Names, types, ranges and texts are known to admin/options.c only.
- * Thread: any may read the one its shard points to.
+ * Immutable once published: CONFIG SET makes a changed copy and sends every shard the pointer by an
+ * entry of the order log. Names, types, ranges and error texts are known to admin/options.c only;
+ * config.h of admin makes, copies and frees.
+ *
+ * Texts      are never NULL, "" means unset; they lie in `texts` and live as long as the object.
+ * Kept       options that nothing reads in this version have no field here: admin keeps what was
+ * set, so that CONFIG GET and REWRITE give it back. Thread     any may read the one its shard
+ * points to.
  */
 #pragma once
 
@@ -11,9 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/arena.h"
+#include "core/os/ring.h"
 #include "net/conn.h"
 
 #define CONFIG_BIND_MAX 16
+#define CONFIG_SAVE_POINTS_MAX 32
+#define CONFIG_PERCENTILES_MAX 32
+#define CONFIG_OOM_SCORES 3
+#define CONFIG_OPTIONS_MAX 256 /* rows of admin/options.c */
 
 enum maxmemory_policy {
     MAXMEMORY_NOEVICTION,
@@ -26,24 +37,37 @@ enum maxmemory_policy {
     MAXMEMORY_VOLATILE_TTL,
 };
 
-enum protected_word { PROTECTED_NO, PROTECTED_YES, PROTECTED_LOCAL }; /* enable-debug-command */
+/* enable-debug-command, enable-protected-configs: LOCAL is for clients of this machine. */
+enum protected_word { PROTECTED_NO, PROTECTED_YES, PROTECTED_LOCAL };
+
+enum supervised_word { SUPERVISED_NO, SUPERVISED_UPSTART, SUPERVISED_SYSTEMD, SUPERVISED_AUTO };
+
+enum oom_score_word { OOM_SCORE_NO, OOM_SCORE_RELATIVE, OOM_SCORE_ABSOLUTE };
+
+/* shutdown-on-sigint, shutdown-on-sigterm: any of these bits, 0 is "default". */
+#define CONFIG_SHUTDOWN_SAVE (1u << 0)
+#define CONFIG_SHUTDOWN_NOSAVE (1u << 1)
+#define CONFIG_SHUTDOWN_NOW (1u << 2)
+#define CONFIG_SHUTDOWN_FORCE (1u << 3)
 
 struct config {
     uint64_t generation; /* counts CONFIG SETs */
 
     /* Engine */
     uint32_t shards; /* 0: one per usable CPU */
-    const char *io_backend;
-    bool lend; /* lend sleeping shards; no: always poke */
-    uint64_t hash_seed;
+    enum ring_backend io_backend;
+    bool lend;          /* lend sleeping shards; no: always poke */
+    uint64_t hash_seed; /* 0: drawn at start */
     uint32_t order_log_entries;
+    const char
+        *server_cpulist; /* CPUs to run on, as taskset writes them; "": all that are usable */
 
     /* Network */
     const char *bind[CONFIG_BIND_MAX];
     uint32_t bind_count;
     uint16_t port;
     const char *unix_socket;
-    uint32_t unix_socket_perm;
+    uint32_t unix_socket_perm; /* 0: leave it to the umask */
     uint32_t tcp_backlog;
     uint32_t timeout_s;
     uint32_t maxclients;
@@ -55,16 +79,58 @@ struct config {
     uint64_t maxmemory; /* bytes, 0: none */
     enum maxmemory_policy maxmemory_policy;
     uint32_t maxmemory_samples;
+    uint32_t maxmemory_eviction_tenacity;
     uint32_t lfu_log_factor, lfu_decay_time;
     uint32_t active_expire_effort;
     uint32_t hz;
+    bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
 
-    /* Server */
-    const char *requirepass; /* "" for none */
-    enum protected_word enable_debug_command;
+    /* Access */
+    const char *requirepass;
+    enum protected_word enable_debug_command, enable_protected_configs;
+
+    /* Watching */
     int64_t slowlog_slower_than_us;
-    uint32_t slowlog_max_len;
-    uint32_t latency_threshold_ms;
+    uint64_t slowlog_max_len;
+    int64_t latency_threshold_ms;
     bool latency_tracking;
-    /* More is added by admin/options.c's owner as options come. */
+    double latency_percentiles[CONFIG_PERCENTILES_MAX];
+    uint32_t latency_percentile_count;
+
+    /* The process */
+    uint32_t loglevel; /* enum log_level */
+    const char *logfile;
+    bool syslog;
+    const char *syslog_ident;
+    uint32_t syslog_facility; /* LOG_LOCAL0, ... */
+    bool daemonize;
+    enum supervised_word supervised;
+    const char *pidfile;
+    const char *dir; /* absolute: the working directory */
+    bool set_proc_title;
+    const char *proc_title_template;
+    enum oom_score_word oom_score_adj;
+    int32_t oom_score_adj_values[CONFIG_OOM_SCORES]; /* the first is used: master, replica, child */
+    bool disable_thp;
+    bool jemalloc_bg_thread;
+    uint32_t shutdown_on_sigint, shutdown_on_sigterm; /* CONFIG_SHUTDOWN_* */
+    struct config_save_point {
+        int64_t seconds;
+        int32_t changes;
+    } save_points[CONFIG_SAVE_POINTS_MAX];
+    uint32_t save_point_count;
+
+    /* Where it came from */
+    const char *config_file; /* absolute, "" without one */
+    const char *executable;  /* absolute */
+
+    /* Admin's own: what options without a field were set to, by row, which rows were named at
+     * start, and whether files are still being read (their save lines add up). */
+    bool is_loading;
+    union config_kept {
+        int64_t number;
+        const char *text;
+    } kept[CONFIG_OPTIONS_MAX];
+    uint64_t named[CONFIG_OPTIONS_MAX / 64];
+    struct arena texts;
 };
