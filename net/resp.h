@@ -64,9 +64,9 @@ enum resp_result resp_read(struct resp_parser *parser, struct bytes input,
  * the word that is being waited for; at least one byte more than is there. */
 size_t resp_wanted(const struct resp_parser *parser, size_t input_len);
 
-/* Cuts one line, without its end, into words as inline commands and redis.conf have them: blanks separate,
- * quotes join, "\x41\n" is decoded. Words borrow from the line or live in the arena; there may be none.
- * False when a quote is not closed. */
+/* Cuts one line, without its end, into words as inline commands and redis.conf have them: blanks
+ * separate, quotes join, "\x41\n" is decoded. Words borrow from the line or live in the arena;
+ * there may be none. False when a quote is not closed. */
 MUST_CHECK bool resp_split_line(struct bytes line, struct arena *arena, struct args *out_args);
 
 /* Frees what the parser holds; it is then the zero value. */
