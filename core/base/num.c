@@ -1,11 +1,6 @@
 /*
- * num: integers by pairs of digits from a table; doubles by exact arithmetic where it is exact, by
- * the C library where it is not.
- *
- * Shortest text of a double: if m / 10^k gives back the very double for an integer m below 10^15,
- * the smallest such k gives the shortest text: m and 10^k are exact, the division rounds once, as
- * reading the text would, and no two decimals of 15 digits read as the same double. Most scores in
- * practice are like that. All others try 15, 16 and 17 significant digits through snprintf().
+ * num: integers by pairs of digits from a table. Doubles are read by one exact division where that
+ * is exact, else by the C library, and written with the digits that decimal.h finds.
  *
  * The C library's functions obey the locale; nothing here ever calls setlocale(), so it is "C".
  */
@@ -16,11 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/decimal.h"
 #include "core/base/mem.h"
 
-#define EXACT_POWER_MAX 22      /* 10^22 is the largest exact power in a double */
-#define EXACT_DECIMALS_MAX 8    /* decimals that are tried before snprintf() */
-#define EXACT_DIGITS_BOUND 1e15 /* integers below this are safe in the argument above */
+#define EXACT_POWER_MAX 22 /* 10^22 is the largest exact power in a double */
 #define MANTISSA_BOUND (UINT64_C(1) << 53)
 #define TEXT_ON_STACK 128u              /* bytes of a number's text that need no allocation */
 #define LONG_DOUBLE_TEXT_MAX (5 * 1024) /* bytes; Redis reads no longer ones */
@@ -279,35 +273,12 @@ static size_t lay_out(char *to, const char *digits, int len, int point)
     return (size_t)(at - to);
 }
 
-static size_t put_shortest(char *to, double magnitude)
+static size_t put_magnitude(char *to, double magnitude)
 {
-    char digits[NUM_DOUBLE_CAP];
-    for (int decimals = 1; decimals <= EXACT_DECIMALS_MAX; decimals++) {
-        double scaled = nearbyint(magnitude * exact_powers[decimals]);
-        if (scaled >= EXACT_DIGITS_BOUND)
-            break;
-        if (scaled / exact_powers[decimals] == magnitude) {
-            int len = (int)num_from_uint(digits, (uint64_t)scaled);
-            return lay_out(to, digits, len, len - decimals);
-        }
-    }
-
-    char text[NUM_DOUBLE_CAP];
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(text, sizeof(text), "%.*e", precision - 1, magnitude);
-        if (strtod(text, NULL) == magnitude)
-            break;
-    }
-    /* d.ddde+xx */
-    const char *exponent = strchr(text, 'e');
-    int len = 0;
-    for (const char *c = text; c < exponent; c++) {
-        if (*c != '.')
-            digits[len++] = *c;
-    }
-    while (len > 1 && digits[len - 1] == '0')
-        len--;
-    return lay_out(to, digits, len, (int)strtol(exponent + 1, NULL, 10) + 1);
+    char digits[DECIMAL_DIGITS_MAX];
+    int exponent;
+    int len = decimal_digits(magnitude, digits, &exponent);
+    return lay_out(to, digits, len, len + exponent);
 }
 
 size_t num_from_double(char *to, double value)
@@ -321,9 +292,9 @@ size_t num_from_double(char *to, double value)
     if (fabs(value) <= (double)(INT64_MAX / 2) && (double)(int64_t)value == value)
         return num_from_int(to, (int64_t)value);
     if (value > 0)
-        return put_shortest(to, value);
+        return put_magnitude(to, value);
     *to = '-';
-    return 1 + put_shortest(to + 1, -value);
+    return 1 + put_magnitude(to + 1, -value);
 }
 
 size_t num_from_long_double(char *to, long double value)

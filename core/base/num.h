@@ -33,8 +33,8 @@ MUST_CHECK bool num_to_double(struct bytes text, double *out);
 /* The same for INCRBYFLOAT and its kin, which count in 80 bits. */
 MUST_CHECK bool num_to_long_double(struct bytes text, long double *out);
 
-/* What RESP prints: the shortest text that reads back as `value`; whole numbers without a point,
- * "inf", "-inf", "nan". `to` has NUM_DOUBLE_CAP bytes. */
+/* What RESP prints: few digits that read back as `value` (decimal.h), whole numbers without a
+ * point, "inf", "-inf", "nan". `to` has NUM_DOUBLE_CAP bytes. */
 size_t num_from_double(char *to, double value);
 
 /* The form for people: at most 17 digits after the point, zeros at the end cut, never an exponent.
