@@ -9,11 +9,13 @@
  *            conn_output(); conns_flush() sends all that are due, one send per connection.
  * Limits     Input: client-query-buffer-limit, 10 words of 16 KiB before authentication; while
  *            CONN_INPUT_PAUSE bytes wait to be parsed, no more is received. Output: the limit of
- *            the connection's class; if it has no hard limit, then while more than
- * CONN_OUTPUT_PAUSE bytes are unsent the connection is neither parsed nor received from. End When
- * the peer has closed its side, what it had sent is still served: the connection closes once it is
- * neither on the ready list nor held and its output has left. A connection dies in conns_flush()
- * and nowhere else, so conn_close() is safe anywhere. Thread     the one that adopted it.
+ *            the connection's class; if that has no hard limit, then while more than
+ *            CONN_OUTPUT_PAUSE bytes are unsent the connection is neither parsed nor received
+ *            from.
+ * End        When the peer has closed its side, what it had sent is still served: the connection
+ *            closes once it is neither on the ready list nor held and its output has left. A
+ *            connection dies in conns_flush() and nowhere else, so conn_close() is safe anywhere.
+ * Thread     the one that adopted it.
  */
 #pragma once
 
@@ -58,10 +60,10 @@ struct conn {
     void *owner;             /* its session */
     struct conn *next_ready; /* its list of connections to serve */
     bool is_ready;           /* on that list */
-    bool held;    /* replies of a group are incomplete: do not flush yet, nor close at the end
-                     of input. A client that merely blocks is not held. */
-    bool trusted; /* authenticated: full input limits apply */
-    bool close_after_reply; /* set by conn_finish() */
+    bool held;               /* replies of a group are incomplete: do not flush yet, nor close at
+                                the end of input; a client that merely blocks is not held */
+    bool trusted;            /* authenticated: full input limits apply */
+    bool close_after_reply;  /* set by conn_finish() */
     enum conn_class class;
 
     /* The rest belongs to net; readable. */
@@ -89,9 +91,8 @@ struct conn {
     struct ilist_link dirty_link; /* to be looked at by conns_flush() */
     struct ilist_link fate_link;  /* watched by the clock, closing, or gone */
     uint64_t bytes_in, bytes_out;
-    int64_t soft_since_ms; /* since when output is over the soft limit; 0: it is not */
-    int64_t
-        linger_until_ms; /* when a connection that is to close no longer waits; 0: not yet known */
+    int64_t soft_since_ms;   /* since when output is over the soft limit; 0: it is not */
+    int64_t linger_until_ms; /* until when it may drain before it closes; 0: not yet known */
     uint32_t pin_count;
     struct addr peer, local;
 };
@@ -114,16 +115,16 @@ struct conn *conns_adopt(struct conns *conns, int fd);
 enum conn_next_result {
     CONN_NEXT_NONE,    /* no complete command yet */
     CONN_NEXT_COMMAND, /* *out_args is set */
-    CONN_NEXT_ERROR, /* protocol error: *out_error is its text, "ERR Protocol error: ...", constant
-                        or in the arena; the caller answers it and calls conn_finish() */
+    CONN_NEXT_ERROR,   /* a protocol error: *out_error is its text, "ERR Protocol error: ...", which
+                          is constant or in the arena; the caller answers, then conn_finish() */
 };
 /* The next command of the input. Empty lines and empty arrays are passed over, as Redis does. */
 enum conn_next_result conn_next(struct conn *conn, struct arena *arena, struct args *out_args,
                                 struct bytes *out_error);
 
 /* Copies what is unparsed into the connection's own buffer and returns the ring's buffer. Words of
- * earlier commands become invalid. To be called for every served connection before the turn ends.
- */
+ * earlier commands become invalid. To be called for every served connection before the turn
+ * ends. */
 void conn_settle(struct conn *conn);
 
 /* If the last words lie in the connection's own buffer: hands that buffer over, so that words stay

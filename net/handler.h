@@ -14,9 +14,8 @@ struct net_handler {
     /* Unparsed bytes have arrived, or output that held parsing back has drained. Nothing may be run
      * from here: the connection is put on the list of those to be served this turn. */
     void (*on_input)(void *context, struct conn *conn);
-    /* The connection is gone: closed by the peer, by conn_close() or by a limit. Last call for it.
-     * The struct is freed after this has returned, once it is neither pinned nor on the ready list.
-     */
+    /* The connection is gone: closed by the peer, by conn_close() or by a limit. Last call for it;
+     * the struct is freed later, once it is neither pinned nor on the ready list. */
     void (*on_close)(void *context, struct conn *conn);
     void *context;
 };

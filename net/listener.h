@@ -16,8 +16,7 @@ struct listener;
 typedef void (*listener_accept_fn)(void *context, int fd);
 
 struct listener_options {
-    const char *const
-        *bind; /* as in redis.conf: "*", "-::*", "127.0.0.1"; a leading '-' may fail */
+    const char *const *bind; /* as in redis.conf: "*", "::*", "127.0.0.1"; with '-': may fail */
     uint32_t bind_count;
     uint16_t port;         /* 0: no TCP */
     const char *unix_path; /* NULL: none; one thread of the process only */

@@ -56,6 +56,13 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Does it end a word without quotes, or begin a part in quotes? Vertical tab and form feed do not,
+ * although they are passed over between words: Redis's ways. */
+static bool ends_bare_word(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '"' || c == '\'';
+}
+
 static int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
@@ -79,7 +86,7 @@ static const char *decode_double_quoted(const char *at, const char *end, char **
             at += 3;
         } else {
             static const char names[] = "nrtba", values[] = "\n\r\t\b\a";
-            const char *name = strchr(names, *++at);
+            const char *name = *++at ? strchr(names, *at) : NULL;
             *(*to)++ = name ? values[name - names] : *at;
         }
     }
@@ -103,7 +110,7 @@ static const char *take_inline_word(const char *at, const char *end, struct aren
                                     struct bytes *out_word)
 {
     const char *word = at;
-    while (at < end && !strchr(" \t\r\n\"'", *at))
+    while (at < end && !ends_bare_word(*at))
         at++;
     if (at == end || (*at != '"' && *at != '\'')) {
         *out_word = bytes_of(word, (size_t)(at - word));

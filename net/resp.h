@@ -8,7 +8,8 @@
  * is read once.
  *
  * Limits and texts are Redis's. Like Redis, it does not look at the byte after a '\r' nor at the
- * two after a bulk, and a line ends nowhere if a zero byte comes before its end. Thread: any.
+ * two after a bulk, and a line ends nowhere if a zero byte comes before its end.
+ * Thread: any.
  */
 #pragma once
 
@@ -20,8 +21,8 @@
 #define RESP_WORDS_MAX INT32_MAX     /* words of a command */
 #define RESP_COMMAND_MAX UINT32_MAX  /* bytes of a command on the wire */
 #define RESP_UNTRUSTED_WORDS_MAX 10u /* words before authentication */
-#define RESP_UNTRUSTED_BULK_MAX 16384u /* bytes of a word before authentication */
-#define RESP_WHOLE_WORDS_MAX 1024u     /* words that resp_read_whole() takes on */
+#define RESP_UNTRUSTED_BULK_MAX 16384 /* bytes of a word before authentication */
+#define RESP_WHOLE_WORDS_MAX 1024u    /* words that resp_read_whole() takes on */
 
 struct resp_limits {
     size_t bulk_max; /* proto-max-bulk-len; at least 10,000 */

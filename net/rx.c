@@ -22,10 +22,9 @@
 #include "core/os/log.h"
 #include "net/conns.h"
 
-#define RX_RESERVE_MIN (256u << 10) /* bytes that a long word may claim before they have arrived   \
-                                     */
+#define RX_RESERVE_MIN (256u << 10) /* bytes that a long word may claim before they arrive */
 #define RX_LONG_WORD (64u << 10)    /* bytes of a word that is worth claiming memory for */
-#define RX_KEEP (64u << 10) /* bytes of memory that may stay nearly empty for the next command */
+#define RX_KEEP (64u << 10)         /* bytes of memory that may stay nearly empty */
 
 static void give_received(struct conn *conn)
 {
