@@ -130,6 +130,18 @@ const struct command *command_find_sub(const struct command *container, struct b
     return NULL;
 }
 
+const struct command *command_find_full(struct bytes name)
+{
+    const char *bar = name.len ? memchr(name.ptr, '|', name.len) : NULL;
+    if (!bar)
+        return command_find(name);
+    size_t len = (size_t)(bar - name.ptr);
+    const struct command *container = command_find(bytes_of(name.ptr, len));
+    if (!container)
+        return NULL;
+    return command_find_sub(container, bytes_of(bar + 1, name.len - len - 1));
+}
+
 static void slot_add(const char *name, const struct command *row)
 {
     struct bytes bytes = bytes_from_text(name);
@@ -267,6 +279,13 @@ static const char *full_name(const struct command *row)
     return text;
 }
 
+static bool has_one_key(const struct command *row)
+{
+    const struct key_spec *spec = &row->keys[0];
+    return spec->flags && !(spec->flags & KEY_NOT_KEY) && !spec->keyword && !spec->counted &&
+           spec->index == 1 && spec->last == 0 && !row->keys[1].flags && !row->find_keys;
+}
+
 /* Copies a family's rows to `place` and on, children behind them; returns the next free place. */
 static uint32_t add_family(const struct command *family, const struct command *parent,
                            const char *group, uint32_t place)
@@ -283,10 +302,13 @@ static uint32_t add_family(const struct command *family, const struct command *p
         if (!row->group || !row->group[0])
             row->group = group;
         row->acl = derived_acl(row);
+        row->has_one_key = has_one_key(row);
         if (has_movable_keys(row))
             row->flags |= CMD_MOVABLE_KEYS;
         table.all[row->id] = row;
-        table.shapes[row->id] = shape_of(row);
+        struct shape shape = shape_of(row);
+        row->has_one_key = shape.kind == KEY_SHAPE_ONE && shape.first == 1;
+        table.shapes[row->id] = shape;
         table.full_names[row->id] = full_name(row);
         if (!parent)
             table.names[row->id] = mem_copy_text(row->name);

@@ -1,4 +1,4 @@
-/* How: two short arrays of listeners, in the order of their arrival. */
+/* How: short arrays of listeners, in the order of their arrival. */
 #include "shards/call/tap.h"
 
 #include "core/base/check.h"
@@ -19,12 +19,28 @@ void tap_add_after(struct tap *tap, tap_fn fn, void *context)
     add(tap->after, &tap->after_count, fn, context);
 }
 
-void tap_remove_before(struct tap *tap, tap_fn fn)
+void tap_add_closed(struct tap *tap, tap_session_fn fn, void *context)
+{
+    ASSERT(tap->closed_count < TAP_LISTENERS_MAX);
+    tap->closed[tap->closed_count++] = (struct tap_session_listener){.fn = fn, .context = context};
+}
+
+static void remove_all(struct tap_listener *listeners, uint32_t *count, tap_fn fn)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < tap->before_count; i++) {
-        if (tap->before[i].fn != fn)
-            tap->before[kept++] = tap->before[i];
+    for (uint32_t i = 0; i < *count; i++) {
+        if (listeners[i].fn != fn)
+            listeners[kept++] = listeners[i];
     }
-    tap->before_count = kept;
+    *count = kept;
+}
+
+void tap_remove_before(struct tap *tap, tap_fn fn)
+{
+    remove_all(tap->before, &tap->before_count, fn);
+}
+
+void tap_remove_after(struct tap *tap, tap_fn fn)
+{
+    remove_all(tap->after, &tap->after_count, fn);
 }

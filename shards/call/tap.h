@@ -2,8 +2,9 @@
  * tap: where commands can be watched going by.
  *
  * Dispatch fires one event before a command is run or sent out and one when its reply is complete,
- * both at home, in the client's order. Slow log, latency monitor, MONITOR and command statistics
- * listen; dispatch knows none of them. A tap belongs to one home. Thread: home.
+ * both at home, in the client's order; and one when a session is about to be freed. Slow log,
+ * latency monitor, MONITOR and command statistics listen; dispatch knows none of them. A tap
+ * belongs to one home. Thread: home.
  */
 #pragma once
 
@@ -23,6 +24,8 @@ struct tap_event {
 
 typedef void (*tap_fn)(void *context, const struct tap_event *event);
 
+typedef void (*tap_session_fn)(void *context, struct session *session);
+
 #define TAP_LISTENERS_MAX 4
 
 struct tap {
@@ -30,12 +33,18 @@ struct tap {
         tap_fn fn;
         void *context;
     } before[TAP_LISTENERS_MAX], after[TAP_LISTENERS_MAX];
-    uint32_t before_count, after_count;
+    struct tap_session_listener {
+        tap_session_fn fn;
+        void *context;
+    } closed[TAP_LISTENERS_MAX];
+    uint32_t before_count, after_count, closed_count;
 };
 
 void tap_add_before(struct tap *tap, tap_fn fn, void *context);
 void tap_add_after(struct tap *tap, tap_fn fn, void *context);
+void tap_add_closed(struct tap *tap, tap_session_fn fn, void *context);
 void tap_remove_before(struct tap *tap, tap_fn fn);
+void tap_remove_after(struct tap *tap, tap_fn fn);
 
 static inline void tap_fire_before(const struct tap *tap, const struct tap_event *event)
 {
@@ -47,4 +56,10 @@ static inline void tap_fire_after(const struct tap *tap, const struct tap_event 
 {
     for (uint32_t i = 0; i < tap->after_count; i++)
         tap->after[i].fn(tap->after[i].context, event);
+}
+
+static inline void tap_fire_closed(const struct tap *tap, struct session *session)
+{
+    for (uint32_t i = 0; i < tap->closed_count; i++)
+        tap->closed[i].fn(tap->closed[i].context, session);
 }

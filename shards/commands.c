@@ -1,0 +1,31 @@
+/* How: two lists side by side. The order of families is the order of COMMAND's reply. */
+#include "shards/commands.h"
+
+#include <stddef.h>
+
+/* One line a family: its table, and its group in COMMAND DOCS. */
+#define FAMILIES(FAMILY)                                                                           \
+    FAMILY(string_commands, "string")                                                              \
+    FAMILY(string_many_commands, "string")                                                         \
+    FAMILY(string_range_commands, "string")                                                        \
+    FAMILY(counter_commands, "string")                                                             \
+    FAMILY(lcs_commands, "string")                                                                 \
+    FAMILY(key_commands, "generic")                                                                \
+    FAMILY(expire_commands, "generic")                                                             \
+    FAMILY(keyspace_commands, "generic")                                                           \
+    FAMILY(scan_commands, "generic")                                                               \
+    FAMILY(object_commands, "generic")                                                             \
+    FAMILY(multi_commands, "transactions")                                                         \
+    FAMILY(conn_commands, "connection")                                                            \
+    FAMILY(slowlog_commands, "server")                                                             \
+    FAMILY(latency_commands, "server")                                                             \
+    FAMILY(monitor_commands, "server")
+
+#define DECLARE(table, group) extern const struct command table[];
+FAMILIES(DECLARE)
+
+#define TABLE(table, group) table,
+const struct command *const command_families[] = {FAMILIES(TABLE) NULL};
+
+#define GROUP(table, group) group,
+const char *const command_family_groups[] = {FAMILIES(GROUP) NULL};
