@@ -15,7 +15,7 @@ struct config *config_default(void)
     struct config *config = mem_zalloc(sizeof *config);
     char path[PATH_MAX];
     config->dir = option_keep_text(config, bytes_from_text(getcwd(path, sizeof path) ? path : "/"));
-    config->config_file = config->executable = "";
+    config->config_file = config->executable = config->program = "";
     for (uint32_t i = 0; i < option_count(); i++)
         option_reset(option_at(i), config);
     return config;
@@ -38,6 +38,7 @@ struct config *config_copy(const struct config *config)
     copy->dir = own_text(copy, copy->dir);
     copy->config_file = own_text(copy, copy->config_file);
     copy->executable = own_text(copy, copy->executable);
+    copy->program = own_text(copy, copy->program);
     return copy;
 }
 

@@ -298,6 +298,7 @@ static bool load(struct loader *loader, int argc, char **argv)
     struct config *config = loader->config;
     bool has_file = argc > 1 && argv[1][0] != '-';
     struct buf text = {0}, lines = {0};
+    config->program = option_keep_text(config, bytes_from_text(argv[0]));
     config->executable = absolute_path(config, argv[0]);
     if (has_file)
         config->config_file = absolute_path(config, argv[1]);

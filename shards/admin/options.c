@@ -190,6 +190,7 @@ static bool check_locale(struct bytes text, struct option_error *error)
 #define OUTGOING "this version opens no connection of its own"
 #define CLIENT_MEMORY "clients are not evicted for their memory in this version"
 #define NO_CHILD "no child process or background thread is ever started"
+#define NO_FORK "without a fork huge pages do no harm, and the tables want them"
 #define NO_KERNEL_BUG "the warnings that it silences do not exist here"
 #define NO_LOGO "there is no logo in the log"
 #define DEBUGGING "it is for debugging Redis itself"
@@ -281,8 +282,8 @@ static const struct option rows[] = {
      .text = "{title} {listen-addr} {server-mode}", .check_text = option_check_title},
     {"oom-score-adj", NULL, OPTION_WORD, 0, FIELD(oom_score_adj), .words = oom_score_words, .number = OOM_SCORE_NO},
     {"oom-score-adj-values", NULL, OPTION_SPECIAL, OPTION_MULTI, .special = &option_oom_values, .text = "0 200 800"},
-    {"disable-thp", NULL, OPTION_BOOL, IM, FIELD(disable_thp), .number = true},
-    {"jemalloc-bg-thread", NULL, OPTION_BOOL, 0, FIELD(jemalloc_bg_thread), .number = true},
+    {"disable-thp", NULL, OPTION_BOOL, IM | ID, .number = true, .note = NO_FORK},
+    {"jemalloc-bg-thread", NULL, OPTION_BOOL, ID, .number = true, .note = NO_CHILD},
     {"server_cpulist", NULL, OPTION_TEXT, IM | US, FIELD(server_cpulist)},
     {"bio_cpulist", NULL, OPTION_TEXT, IM | US | ID, .note = NO_CHILD},
     {"aof_rewrite_cpulist", NULL, OPTION_TEXT, IM | US | ID, .note = NO_CHILD},

@@ -111,8 +111,6 @@ struct config {
     const char *proc_title_template;
     enum oom_score_word oom_score_adj;
     int32_t oom_score_adj_values[CONFIG_OOM_SCORES]; /* the first is used: master, replica, child */
-    bool disable_thp;
-    bool jemalloc_bg_thread;
     uint32_t shutdown_on_sigint, shutdown_on_sigterm; /* CONFIG_SHUTDOWN_* */
     struct config_save_point {
         int64_t seconds;
@@ -123,6 +121,7 @@ struct config {
     /* Where it came from */
     const char *config_file; /* absolute, "" without one */
     const char *executable;  /* absolute */
+    const char *program;     /* argv[0]: as it was called */
 
     /* Admin's own: what options without a field were set to, by row, which rows were named at
      * start, and whether files are still being read (their save lines add up). */
