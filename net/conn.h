@@ -122,6 +122,10 @@ enum conn_next_result {
 enum conn_next_result conn_next(struct conn *conn, struct arena *arena, struct args *out_args,
                                 struct bytes *out_error);
 
+/* Puts the command that conn_next() returned last back: it comes again, later. Not after
+ * conn_settle() or conn_detach_input(). */
+void conn_unread(struct conn *conn, const struct args *args);
+
 /* Copies what is unparsed into the connection's own buffer and returns the ring's buffer. Words of
  * earlier commands become invalid. To be called for every served connection before the turn
  * ends. */

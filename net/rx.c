@@ -132,6 +132,16 @@ static void tidy_own(struct conn *conn)
     }
 }
 
+void conn_unread(struct conn *conn, const struct args *args)
+{
+    if (conn->has_received) {
+        conn->received -= args->wire_bytes;
+        conn->received_len += args->wire_bytes;
+    } else {
+        conn->in_at -= args->wire_bytes;
+    }
+}
+
 void conn_settle(struct conn *conn)
 {
     if (conn->has_received)
