@@ -17,7 +17,7 @@
 #include "shards/admin/config.h"
 #include "shards/admin/options.h"
 #include "shards/call/command_table.h"
-#include "shards/version.h"
+#include "shards/local/version.h"
 
 #define INCLUDE_DEPTH_MAX 16
 

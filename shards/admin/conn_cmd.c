@@ -10,7 +10,7 @@
 #include "shards/call/session.h"
 #include "shards/route/home.h"
 #include "shards/route/multi.h"
-#include "shards/version.h"
+#include "shards/local/version.h"
 
 #define NO_SUCH_CREDENTIALS "WRONGPASS invalid username-password pair or user is disabled."
 #define BAD_CLIENT_NAME "ERR Client names cannot contain spaces, newlines or special characters."
