@@ -12,7 +12,7 @@
     FAMILY(lcs_commands, "string")                                                                 \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
-    FAMILY(keyspace_commands, "generic")                                                           \
+    FAMILY(keyspace_commands, "server")                                                           \
     FAMILY(scan_commands, "generic")                                                               \
     FAMILY(object_commands, "generic")                                                             \
     FAMILY(multi_commands, "transactions")                                                         \

@@ -1,0 +1,1 @@
+"""What the tests that talk to a running server share: starting one, and speaking RESP."""
