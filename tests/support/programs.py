@@ -1,58 +1,41 @@
-"""programs: kinds of tests that are programs of the build, run one after the other."""
+"""Kinds of tests that are programs of the build, run one after the other."""
 
-import argparse
+import glob
+import os
 import subprocess
-import sys
-import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+OUTPUT_LINES_MAX = 60
 
 
-def parse_options():
-    """What tools/test gives every kind; see run_kinds.py."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
-    parser.add_argument("--sherd", type=Path)
-    parser.add_argument("--server-options", default="")
-    parser.add_argument("--budget", type=int, default=600)
-    parser.add_argument("--all", action="store_true")
-    return parser.parse_args()
+def find(given, pattern, totals):
+    """The programs of BUILD/tests; that there are none is a failure of its own."""
+    programs = sorted(glob.glob(os.path.join(given.build, "tests", pattern)))
+    if not programs:
+        totals.fail(pattern, "there is no such program in %s/tests" % given.build)
+    return programs
 
 
-class Tally:
-    """Counts, and is the last to speak."""
+def run(command, totals):
+    """Runs to the end, or to that of the budget; (status, output). Too late is status None."""
+    left = totals.time_left()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+    try:
+        output, _ = process.communicate(timeout=None if left == float("inf") else max(1.0, left))
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return None, process.communicate()[0] + "\nstopped: the budget is used up"
 
-    def __init__(self, options):
-        self.passed = 0
-        self.failed = 0
-        self.deadline = time.monotonic() + options.budget
 
-    def run(self, command, **how):
-        """Runs to the end or the budget's; (status, or None when it was too late; output)."""
-        left = max(1.0, self.deadline - time.monotonic())
-        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, errors="replace", **how)
-        try:
-            output, _ = process.communicate(timeout=left)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return None, process.communicate()[0]
+def judge(name, status, output, totals):
+    """Counts a program that does not count for itself."""
+    if status == 0:
+        totals.ok()
+    else:
+        totals.fail(name, "status %s\n%s" % (status, tail(output)))
 
-    def add(self, passed, failed):
-        """Counts tests of a program that counts for itself."""
-        self.passed += passed
-        self.failed += failed
 
-    def check(self, name, good, output):
-        """Counts one program; shows the end of what a failed one said."""
-        self.passed += good
-        self.failed += not good
-        if not good:
-            print(f"{name}: failed", *output.splitlines()[-60:], sep="\n    ")
-
-    def finish(self):
-        """The last line, and the status to exit with."""
-        print(f"{self.passed} passed, {self.failed} failed")
-        sys.exit(1 if self.failed else 0)
+def tail(output):
+    return "\n".join(output.splitlines()[-OUTPUT_LINES_MAX:])
