@@ -2,7 +2,7 @@
  * log: formats a line on the stack and hands it to the kernel with one write.
  *
  * The file is opened with O_APPEND, so lines of several threads do not mix. Its descriptor never
- * changes while the process runs: another file is opened beside it and moved onto the same number
+ * changes while the process runs: a fresh file is opened beside it and moved onto the same number
  * (dup3), so that a thread in the middle of a line always has a good one and no lock is needed.
  * A stat(2) before each line notices that the path no longer leads to our file; lines are rare.
  */
@@ -20,13 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/mem.h"
-
 #define FIELDS_MAX (LOG_LINE_MAX / 2) /* before escaping, which may grow them */
 
 static _Atomic int target_fd = STDOUT_FILENO;
 static _Atomic int lowest_level = LOG_LEVEL_NOTICE;
-static _Atomic(char *) target_path; /* NULL: standard output. Never freed: others may be reading */
+static char target_path[4096]; /* "": standard output. Set before there are other threads */
 static _Atomic int syslog_on;
 static char syslog_ident[64]; /* openlog() keeps the pointer */
 
@@ -38,10 +36,16 @@ static int open_file(const char *path)
 
 int log_open(const char *path, enum log_level level)
 {
-    int fd = STDOUT_FILENO;
-    if (path && path[0] && (fd = open_file(path)) < 0)
+    if (!path)
+        path = "";
+    if (strlen(path) >= sizeof(target_path))
+        return -ENAMETOOLONG;
+    int fd = path[0] ? open_file(path) : STDOUT_FILENO;
+    if (fd < 0)
         return fd;
-    atomic_store(&target_path, fd == STDOUT_FILENO ? NULL : mem_copy_text(path));
+    if (target_path[0])
+        close(atomic_load(&target_fd));
+    memcpy(target_path, path, strlen(path) + 1);
     atomic_store(&target_fd, fd);
     log_set_level(level);
     return 0;
@@ -88,13 +92,13 @@ void log_close_syslog(void)
 /* Makes the file anew when its path leads elsewhere or nowhere. A failure keeps the old file. */
 static void follow_rotation(int fd)
 {
-    const char *path = atomic_load(&target_path);
     struct stat here, there;
-    if (!path || fstat(fd, &here) != 0)
+    if (!target_path[0] || fstat(fd, &here) != 0)
         return;
-    if (stat(path, &there) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+    if (stat(target_path, &there) == 0 && here.st_dev == there.st_dev &&
+        here.st_ino == there.st_ino)
         return;
-    int fresh = open_file(path);
+    int fresh = open_file(target_path);
     if (fresh < 0)
         return;
     dup3(fresh, fd, O_CLOEXEC);

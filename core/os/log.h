@@ -7,8 +7,8 @@
  * fields", so that existing log parsers work; debug, verbose, notice and warning are marked . - *
  * #. Control bytes in fields are escaped, so a line is always one line.
  *
- * Thread: any, for log_line(); a line is written by one write(2). The others: at start, by the one
- * thread that there is, or by the thread that applies a change of configuration.
+ * Thread: any, for log_line(), log_set_level() and log_fd(); a line is written by one write(2). The
+ * others at start, before there are other threads.
  */
 #pragma once
 

@@ -441,7 +441,7 @@ static int read_disabled(void)
         return -1;
     ssize_t got = read(fd, text, sizeof(text) - 1);
     close(fd);
-    return got > 0 ? atoi(text) : -1;
+    return got > 0 ? (int)strtol(text, NULL, 10) : -1;
 }
 
 /* One line: which call was refused, how, and what to change. */

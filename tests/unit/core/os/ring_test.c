@@ -153,10 +153,10 @@ RING_TEST(receives_more_than_one_buffer_in_order)
     struct ring *ring = make_ring(backend);
     int fds[2];
     make_pair(fds);
-    char *sent = malloc(LEN);
+    static char sent[LEN], received[LEN];
     fill(sent, LEN);
     struct listener in = listener_on(ring);
-    in.data = malloc(LEN);
+    in.data = received;
     in.data_cap = LEN;
     ring_receive(ring, &in.op, fds[0]);
     cr_assert_eq(write(fds[1], sent, LEN), LEN);
@@ -175,11 +175,11 @@ RING_TEST(a_receive_without_buffers_pauses_and_goes_on_by_itself)
     make_pair(fds);
     int room = 2 * LEN;
     setsockopt(fds[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
-    char *sent = malloc(LEN);
+    static char sent[LEN], received[LEN];
     fill(sent, LEN);
 
     struct listener in = listener_on(ring), out = listener_on(ring);
-    in.data = malloc(LEN);
+    in.data = received;
     in.data_cap = LEN;
     in.keeps_buffers = true;
     ring_receive(ring, &in.op, fds[0]);
@@ -231,7 +231,7 @@ RING_TEST(many_paused_receives_share_few_buffers_without_starving)
 {
     enum { PAIRS = 200 };
     struct ring *ring = make_ring(backend);
-    struct listener *in = calloc(PAIRS, sizeof(*in));
+    static struct listener in[PAIRS];
     int fds[PAIRS][2];
     for (int i = 0; i < PAIRS; i++) {
         make_pair(fds[i]);
@@ -259,7 +259,7 @@ RING_TEST(sends_8_mib_to_a_slow_reader_whole_and_in_order)
     struct ring *ring = make_ring(backend);
     int fds[2];
     make_pair(fds);
-    char *sent = malloc(LEN), *received = malloc(LEN);
+    static char sent[LEN], received[LEN];
     fill(sent, LEN);
     struct listener out = listener_on(ring);
     ring_send(ring, &out.op, fds[1], sent, LEN);
@@ -298,7 +298,7 @@ RING_TEST(a_blocked_send_can_be_cancelled)
     struct ring *ring = make_ring(backend);
     int fds[2];
     make_pair(fds);
-    char *sent = calloc(1, LEN);
+    static char sent[LEN];
     struct listener out = listener_on(ring);
     ring_send(ring, &out.op, fds[1], sent, LEN);
     for (int i = 0; i < 3; i++)
@@ -435,10 +435,12 @@ RING_TEST(accepts_again_and_again)
 
 static void echo(struct ring_op *op, const struct ring_event *event)
 {
+    static struct listener replies[16];
+    static int reply_count;
     struct listener *listener = (struct listener *)op;
     remember(op, event);
     if (event->result > 0) {
-        struct listener *reply = calloc(1, sizeof(*reply));
+        struct listener *reply = &replies[reply_count++];
         *reply = listener_on(listener->ring);
         ring_send(listener->ring, &reply->op, op->fd, "pong", 4);
     }
@@ -470,7 +472,7 @@ RING_TEST(more_ops_in_a_turn_than_the_queue_has_entries)
     struct ring *ring = make_ring(backend);
     int fds[2];
     make_pair(fds);
-    struct listener *out = calloc(SENDS, sizeof(*out));
+    static struct listener out[SENDS];
     struct listener in = listener_on(ring);
     ring_receive(ring, &in.op, fds[0]);
     for (int i = 0; i < SENDS; i++) {
@@ -653,7 +655,7 @@ RING_TEST(a_turn_with_many_ready_sockets_serves_each)
 {
     enum { PAIRS = 300 };
     struct ring *ring = make_ring(backend);
-    struct listener *in = calloc(PAIRS, sizeof(*in));
+    static struct listener in[PAIRS];
     for (int i = 0; i < PAIRS; i++) {
         int fds[2];
         make_pair(fds);

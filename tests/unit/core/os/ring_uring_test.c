@@ -1,0 +1,77 @@
+/*
+ * What only io_uring can be refused: the reasons that ring_probe() names.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "core/os/ring.h"
+#include "tests/support/deny.h"
+
+static void probe_when_denied(int call, const char *call_name, int error, const char *error_name,
+                              const char *remedy)
+{
+    if (deny_call(call, error) != 0)
+        cr_skip_test("seccomp filters are forbidden here");
+    char reason[256];
+    cr_assert_eq(ring_probe(reason, sizeof(reason)), -error);
+    cr_assert_eq(strncmp(reason, call_name, strlen(call_name)), 0, "%s", reason);
+    cr_assert_not_null(strstr(reason, error_name), "%s", reason);
+    cr_assert_not_null(strstr(reason, remedy), "%s", reason);
+    cr_assert_null(strchr(reason, '\n'));
+}
+
+Test(ring_uring_probe, names_the_container_profile_when_set_up_is_denied)
+{
+    probe_when_denied(SYS_io_uring_setup, "io_uring_setup", EPERM, "EPERM", "seccomp");
+}
+
+Test(ring_uring_probe, names_the_kernel_when_the_call_is_missing)
+{
+    probe_when_denied(SYS_io_uring_setup, "io_uring_setup", ENOSYS, "ENOSYS", "6.1");
+}
+
+Test(ring_uring_probe, names_the_version_when_a_flag_is_unknown)
+{
+    probe_when_denied(SYS_io_uring_setup, "io_uring_setup", EINVAL, "EINVAL", "too old");
+}
+
+Test(ring_uring_probe, finds_out_when_only_registering_is_denied)
+{
+    char reason[256];
+    if (ring_probe(reason, sizeof(reason)) != 0)
+        cr_skip_test("%s", reason);
+    probe_when_denied(SYS_io_uring_register, "io_uring_register", EPERM, "EPERM", "seccomp");
+}
+
+Test(ring_uring_probe, finds_out_when_only_entering_is_denied)
+{
+    char reason[256];
+    if (ring_probe(reason, sizeof(reason)) != 0)
+        cr_skip_test("%s", reason);
+    probe_when_denied(SYS_io_uring_enter, "io_uring_enter", EPERM, "EPERM", "seccomp");
+}
+
+Test(ring_uring_probe, auto_falls_back_to_epoll_and_io_uring_is_an_error)
+{
+    if (deny_call(SYS_io_uring_setup, EPERM) != 0)
+        cr_skip_test("seccomp filters are forbidden here");
+    struct ring *ring = NULL;
+    struct ring_options options = {.backend = RING_BACKEND_IO_URING, .buffer_count = 64};
+    cr_assert_eq(ring_create(&options, &ring), -EPERM);
+    cr_assert_null(ring);
+    options.backend = RING_BACKEND_AUTO;
+    cr_assert_eq(ring_create(&options, &ring), 0);
+    cr_assert_eq(ring_backend(ring), RING_BACKEND_EPOLL);
+    ring_destroy(ring);
+}
+
+Test(ring_uring_probe, cuts_a_reason_that_does_not_fit)
+{
+    if (deny_call(SYS_io_uring_setup, EPERM) != 0)
+        cr_skip_test("seccomp filters are forbidden here");
+    char reason[8];
+    cr_assert_eq(ring_probe(reason, sizeof(reason)), -EPERM);
+    cr_assert_str_eq(reason, "io_urin");
+}
