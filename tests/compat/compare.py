@@ -1,0 +1,145 @@
+"""When two replies to one command are the same, and which differences are accepted."""
+
+import re
+
+from support.text import command_line, quote
+
+SHOWN = 400  # bytes of a reply
+
+
+def name_of(words):
+    """A command's name, with its subcommand where the rule depends on it."""
+    name = words[0].upper().decode("latin-1")
+    if name in ("OBJECT", "COMMAND", "CLIENT") and len(words) > 1:
+        name += " " + words[1].upper().decode("latin-1")
+    return name
+
+
+# ---- rules: each gets two replies that are not errors, and says whether they mean the same
+
+
+def unordered(ours, theirs):
+    return sorted(r.raw for r in ours.elements()) == sorted(r.raw for r in theirs.elements())
+
+
+def near(tolerance):
+    """Times: both may differ by as much as the servers ran apart."""
+
+    def rule(ours, theirs):
+        if ours.kind != ":" or theirs.kind != ":" or min(ours.value, theirs.value) < 0:
+            return ours.raw == theirs.raw
+        return abs(ours.value - theirs.value) <= tolerance
+
+    return rule
+
+
+def shape(ours, theirs):
+    """Of the same kind, and so are their elements."""
+    if ours.kind != theirs.kind or ours.is_null() != theirs.is_null():
+        return False
+    left, right = ours.elements(), theirs.elements()
+    return len(left) == len(right) and all(map(shape, left, right))
+
+
+def scan(ours, theirs):
+    """A cursor is the server's own; a walk that is over at once has shown the same keys."""
+    if ours.kind != "*" or [r.kind for r in ours.value] != ["$", "*"]:
+        return False
+    if b"0" == ours.value[0].value == theirs.value[0].value:
+        return unordered(ours.value[1], theirs.value[1])
+    return True
+
+
+def hello(ours, theirs):
+    """The same fields, the same protocol; version, server and id are each server's own."""
+    left, right = ours.elements(), theirs.elements()
+    if ours.kind != theirs.kind or len(left) != len(right):
+        return False
+    for at in range(0, len(left), 2):
+        field = left[at].value
+        if field != right[at].value:
+            return False
+        if field not in (b"server", b"version", b"id") and left[at + 1].raw != right[at + 1].raw:
+            return False
+    return True
+
+
+def same_count(ours, theirs):
+    return ours.kind == theirs.kind and len(ours.elements()) == len(theirs.elements())
+
+
+RULES = {
+    "KEYS": unordered,
+    "SCAN": scan,
+    "RANDOMKEY": shape,
+    "TTL": near(3),
+    "PTTL": near(3000),
+    "EXPIRETIME": near(3),
+    "PEXPIRETIME": near(3000),
+    "OBJECT IDLETIME": near(3),
+    "TIME": shape,
+    "HELLO": hello,
+    "COMMAND INFO": same_count,  # command_info.py looks inside
+}
+
+
+def same(words, ours, theirs, queued=()):
+    """Do both replies mean the same? `queued` are the commands that an EXEC runs."""
+    if ours.raw == theirs.raw:
+        return True
+    if ours.is_error() or theirs.is_error():
+        return False
+    name = name_of(words)
+    if name == "EXEC":
+        left, right = ours.elements(), theirs.elements()
+        if ours.kind != theirs.kind or len(left) != len(right) or len(left) != len(queued):
+            return False
+        return all(map(same, queued, left, right))
+    rule = RULES.get(name)
+    return rule is not None and rule(ours, theirs)
+
+
+# ---- accepted differences
+
+
+class Accepted:
+    """differences.txt: paragraphs of `about`, `ours`, `theirs` (patterns) and `why`."""
+
+    def __init__(self, path):
+        self.entries = []
+        with open(path, encoding="utf-8") as file:
+            paragraphs = re.split(r"\n\s*\n", file.read())
+        for paragraph in paragraphs:
+            lines = [line for line in paragraph.split("\n") if line and line[0] != "#"]
+            entry = dict(line.split(": ", 1) for line in lines)
+            if not entry:
+                continue
+            if set(entry) != {"about", "ours", "theirs", "why"}:
+                raise SystemExit("%s: a paragraph lacks a line: %s" % (path, paragraph))
+            self.entries.append([re.compile(entry[k], re.S) for k in ("about", "ours", "theirs")])
+
+    def covers(self, about, ours, theirs):
+        return any(
+            a.search(about) and o.search(ours) and t.search(theirs) for a, o, t in self.entries
+        )
+
+
+class Difference:
+    """Where two servers part: at which command, and how."""
+
+    def __init__(self, words, ours, theirs):
+        self.about = command_line(words)
+        self.ours, self.theirs = shown(ours), shown(theirs)
+
+    def kind(self):
+        """What must stay the same while a sequence is made shorter."""
+        return self.about.split(" ")[0].upper()
+
+    def __str__(self):
+        texts = [text[:SHOWN] for text in (self.about, self.ours, self.theirs)]
+        return "at        %s\nsherd     %s\nredis     %s" % tuple(texts)
+
+
+def shown(reply):
+    """A reply's bytes as text; what came instead of a reply as it is."""
+    return quote(reply.raw) if hasattr(reply, "raw") else str(reply)

@@ -1,0 +1,51 @@
+"""Draws sequences: what a few clients send, mixed, in pipelines, transactions and both protocols."""
+
+import random
+
+from compat.model import Model
+from compat.replay import Unit, is_inline
+
+CLIENTS = 2
+PASTS = {b"EXAT", b"PXAT"}
+
+
+class Generator:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.model = Model(self.rng)
+
+    def sequence(self):
+        units = []
+        if self.rng.random() < 0.3:
+            units.append(Unit(0, [[b"HELLO", b"3"]]))
+        if self.rng.random() < 0.5:
+            units.append(self.seeded())
+        for _ in range(self.rng.choice([10, 30, 60])):
+            units.append(self.unit())
+        return units
+
+    def seeded(self):
+        """Something to work on."""
+        words = [b"MSET"]
+        for _ in range(12):
+            words += self.model.pair()
+        return Unit(0, [words])
+
+    def unit(self):
+        client = self.rng.randrange(CLIENTS)
+        count = 1 if self.rng.random() < 0.6 else self.rng.randrange(2, 20)
+        commands = []
+        for _ in range(count):
+            words = self.model.command()
+            commands.append(words)
+            commands += settled(words)
+        inline = self.rng.random() < 0.1 and all(map(is_inline, commands))
+        return Unit(client, commands, inline)
+
+
+def settled(words):
+    """SET with a time that is past leaves a key that counts until somebody looks: look."""
+    upper = [word.upper() for word in words]
+    if upper[0] in (b"SET", b"GETEX") and len(words) > 1 and PASTS & set(upper[2:]):
+        return [[b"EXISTS", words[1]]]
+    return []

@@ -1,0 +1,262 @@
+"""What clients may send: every command as a pattern, and how to draw a command from it.
+
+A pattern is Redis's notation. Lower-case words are drawn by the function of that name below,
+upper-case words stand for themselves, [a | b] is optional, (a | b) is not, x ... is x once or more.
+"""
+
+import re
+
+# Times are far ahead or past, so that no key ends while the servers are compared.
+PATTERNS = """
+GET key                         | 3
+SET key value [NX | XX] [GET] [EX seconds | PX ms | EXAT at_s | PXAT at_ms | KEEPTTL] | 8
+SETNX key value
+SETEX key seconds value
+PSETEX key ms value
+GETSET key value
+GETDEL key
+GETEX key [EX seconds | PX ms | EXAT at_s | PXAT at_ms | PERSIST] | 2
+MGET key ...                    | 2
+MSET pair ...                   | 3
+MSETNX pair ...                 | 2
+APPEND key value                | 3
+STRLEN key
+SETRANGE key offset value       | 3
+GETRANGE key index index        | 2
+SUBSTR key index index
+INCR key                        | 2
+DECR key
+INCRBY key number               | 2
+DECRBY key number
+INCRBYFLOAT key decimal           | 2
+LCS key key [LEN] [IDX] [MINMATCHLEN small] [WITHMATCHLEN]
+DEL key ...
+UNLINK key ...
+EXISTS key ...
+TOUCH key ...
+TYPE key
+RENAME key key                  | 2
+RENAMENX key key                | 2
+COPY key key [DB db] [REPLACE]  | 2
+MOVE key db
+KEYS pattern
+SCAN cursor [MATCH pattern] [COUNT count] [TYPE type_name]
+RANDOMKEY
+EXPIRE key seconds [NX | XX | GT | LT]   | 2
+PEXPIRE key ms [NX | XX | GT | LT]
+EXPIREAT key at_s [NX | XX | GT | LT]
+PEXPIREAT key at_ms [NX | XX | GT | LT]
+EXPIRETIME key
+PEXPIRETIME key
+TTL key
+PTTL key
+PERSIST key
+DBSIZE
+FLUSHDB [ASYNC | SYNC]          | 0.2
+FLUSHALL [ASYNC | SYNC]         | 0.1
+SWAPDB db db                    | 0.5
+OBJECT ENCODING key             | 2
+OBJECT (FREQ | IDLETIME | REFCOUNT) key
+PING [value]
+ECHO value
+SELECT db                       | 2
+CLIENT GETNAME                  | 0.3
+CLIENT SETNAME name             | 0.3
+COMMAND (GETKEYS | GETKEYSANDFLAGS) command
+COMMAND INFO word
+TIME                            | 0.1
+RESET                           | 0.3
+HELLO [(2 | 3) [SETNAME name]]  | 0.5
+MULTI                           | 2
+EXEC                            | 2.5
+DISCARD                         | 0.3
+"""
+
+KEYS = [b"a", b"b", b"c", b"d", b"{t}a", b"{t}b", b"x{t}", b"key:1", b"", b"bin\x00\r\n\xff", b"{}x"]
+INTEGERS = [
+    0, 1, -1, 2, 10, 100, 12345, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**62,
+    2**63 - 1, 2**63 - 2, 2**63, -(2**63), -(2**63) + 1, -(2**63) - 1, 2**64 - 1, 2**64,
+]  # fmt: skip
+ODD = [b"", b" 1", b"1 ", b"+1", b"01", b"-0", b"1.0", b"1e3", b"0x1f", b"abc", b"nan", b"inf", b"-inf"]
+FLOATS = [
+    b"0", b"1", b"-1", b"0.1", b"0.2", b"1.5", b"3.0", b"-2.25", b"1e10", b"5.0e3", b"1e-5", b"1e17",
+    b"123456789.123456789", b"1e300", b"0.30000000000000004", b"-0.0", b"1e-20", b"0x10", b"1e4932",
+]  # fmt: skip
+TEXTS = [
+    b"", b"x", b"hello", b"Hello World", b"a\x00b", b"\r\n", b"\xff\xfe", b"abcabcabc", b"ohmytext",
+    b"mynewtext", b"12", b"3.5", b"y" * 44, b"y" * 45, b"z" * 500,
+]  # fmt: skip
+FAR_S, FAR_MS = [100000, 200000, 5000000], [100000000, 200000000]
+PAST_OR_BAD = [0, -1, -100, 2**63 - 1, 2**63, -(2**63), 2**63 // 1000 + 1, -(2**63) // 1000 - 1]
+AT_S, AT_MS = [33177117420, 33177117421, 2**63 // 1000], [33177117420000, 33177117420499, 2**63 - 1]
+PATTERNS_OF_KEYS = [b"*", b"a", b"?", b"[a-c]", b"[^a]", b"*t*", b"{t}*", b"\\{*", b"k*:1", b"", b"b[", b"[b-a]*"]
+NAMES = [b"me", b"", b"a b", b"n\n", b"x-y:1"]
+TYPES = [b"string", b"STRING", b"list", b"hash", b"nosuch"]
+DATABASES = [0, 0, 0, 1, 1, 2, 15]
+
+
+def digits(value):
+    return value if isinstance(value, bytes) else b"%d" % value
+
+
+class Model:
+    """Draws commands from the patterns with the chance that it is given."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.patterns, self.weights = [], []
+        for line in PATTERNS.strip().split("\n"):
+            pattern, weight = re.fullmatch(r"(.*?)(?:\s*\|\s*([\d.]+))?", line).groups()
+            self.patterns.append(pattern.split())
+            self.weights.append(float(weight or 1))
+
+    # ---- a command
+
+    def command(self):
+        """The words of one command, mostly a valid one."""
+        while True:
+            pattern = self.rng.choices(self.patterns, self.weights)[0]
+            words, _ = self.sequence(tokens(pattern), 0)
+            if self.rng.random() < 0.12:
+                words = self.spoil(words)
+            if words and not ends_soon(words):
+                return words
+
+    def sequence(self, items, at):
+        words = []
+        while at < len(items) and items[at] not in ("|", "]", ")"):
+            if items[at] in "[(":
+                chosen, end = self.alternative(items, at + 1)
+                if items[at] == "(" or self.rng.random() < 0.35:
+                    words += chosen
+                at = end + 1
+                continue
+            times = 1
+            if at + 1 < len(items) and items[at + 1] == "...":
+                times = self.rng.choice([1, 1, 2, 2, 3, 5, 8])
+            for _ in range(times):
+                words += self.draw(items[at])
+            at += 2 if at + 1 < len(items) and items[at + 1] == "..." else 1
+        return words, at
+
+    def alternative(self, items, at):
+        choices = []
+        while True:
+            words, at = self.sequence(items, at)
+            choices.append(words)
+            if items[at] != "|":
+                return self.rng.choice(choices), at
+            at += 1
+
+    def draw(self, name):
+        if name != name.lower() or name.isdigit():
+            word = name.encode()
+            return [word.lower() if self.rng.random() < 0.1 else word]
+        drawn = getattr(self, name)()
+        return drawn if isinstance(drawn, list) else [digits(drawn)]
+
+    def spoil(self, words):
+        """Something that a client gets wrong."""
+        words = list(words)
+        at = self.rng.randrange(len(words))
+        way = self.rng.randrange(6)
+        if way == 0:
+            del words[at]
+        elif way == 1:
+            words.insert(at, words[at])
+        elif way == 2:
+            words.append(self.word())
+        elif way == 3 and at > 0:
+            words[at] = self.word()
+        elif way == 4 and len(words) > 2:
+            other = self.rng.randrange(1, len(words))
+            at = max(at, 1)
+            words[at], words[other] = words[other], words[at]
+        else:
+            words[at] = words[at].swapcase()
+        return words
+
+    # ---- its words
+
+    def key(self):
+        return self.rng.choice(KEYS)
+
+    def value(self):
+        return digits(self.rng.choice(self.rng.choice([INTEGERS, FLOATS, TEXTS, TEXTS, ODD])))
+
+    def pair(self):
+        return [self.key(), self.value()]
+
+    def number(self):
+        return self.rng.choice(INTEGERS if self.rng.random() < 0.9 else ODD)
+
+    def decimal(self):
+        return self.rng.choice(FLOATS if self.rng.random() < 0.9 else ODD)
+
+    def small(self):
+        return self.rng.choice([0, 1, 2, 3, 5, -1, 2**63 - 1])
+
+    def index(self):
+        return self.rng.choice([0, 1, 2, 4, 5, 10, -1, -2, -5, -100, 100, 2**63 - 1, -(2**63), 2**63])
+
+    def offset(self):
+        return self.rng.choice([0, 1, 2, 5, 10, 43, 44, 100, 1000, -1, 536870912, 2**63 - 1, 2**63])
+
+    def seconds(self):
+        return self.rng.choice(FAR_S if self.rng.random() < 0.8 else PAST_OR_BAD)
+
+    def ms(self):
+        return self.rng.choice(FAR_MS if self.rng.random() < 0.8 else PAST_OR_BAD)
+
+    def at_s(self):
+        return self.rng.choice(AT_S if self.rng.random() < 0.8 else PAST_OR_BAD + [1])
+
+    def at_ms(self):
+        return self.rng.choice(AT_MS if self.rng.random() < 0.8 else PAST_OR_BAD + [1])
+
+    def db(self):
+        return self.rng.choice(DATABASES if self.rng.random() < 0.9 else [16, -1, b"x", 2**31, 2**63])
+
+    def pattern(self):
+        return self.rng.choice(PATTERNS_OF_KEYS)
+
+    def cursor(self):
+        return self.rng.choice([0, 0, 0, 0, b"x", b"", b" 0", 2**64])
+
+    def count(self):
+        return self.rng.choice([1, 5, 10, 1000, 1000, 0, -1, 2**63 - 1, 2**63, b"x"])
+
+    def type_name(self):
+        return self.rng.choice(TYPES)
+
+    def name(self):
+        return self.rng.choice(NAMES)
+
+    def word(self):
+        kinds = [self.key, self.value, self.number, self.pattern, self.name]
+        return digits(self.rng.choice(kinds)()) if self.rng.random() < 0.7 else self.literal()
+
+    def literal(self):
+        pattern = self.rng.choice(self.patterns)
+        return self.rng.choice([word for word in pattern if word.isupper()]).encode()
+
+
+def tokens(pattern):
+    """A pattern's words with its brackets apart."""
+    return re.findall(r"[\[\]()|]|\.\.\.|[^\s\[\]()|]+", " ".join(pattern))
+
+
+def is_between(word, low, high):
+    try:
+        return low <= int(word) <= high
+    except ValueError:
+        return False
+
+
+TIMED = {b"SET": 3, b"GETEX": 2, b"SETEX": 1, b"PSETEX": 1, b"EXPIRE": 1, b"PEXPIRE": 1}
+
+
+def ends_soon(words):
+    """Would this give a key a life of seconds, so that it may end between two servers' replies?"""
+    first = TIMED.get(words[0].upper())
+    return first is not None and any(is_between(word, 1, 90000) for word in words[first:])

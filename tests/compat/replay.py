@@ -1,0 +1,188 @@
+"""Plays one sequence of commands on two servers and says where they part; makes it shorter."""
+
+from support.resp import BadReply, Closed, NoReply, encode
+from support.text import command_line, word
+from compat.compare import Difference, name_of, same
+
+SHRINK_RUNS = 600
+AUDITED_DATABASES = (0, 1, 2, 15)
+
+
+class Unit:
+    """What one client sends at once: a command, or several as a pipeline; perhaps inline."""
+
+    def __init__(self, client, commands, inline=False):
+        self.client, self.commands, self.inline = client, commands, inline
+
+    def data(self):
+        if not self.inline:
+            return b"".join(map(encode, self.commands))
+        return b"".join(command_line(words).encode() + b"\r\n" for words in self.commands)
+
+    def __str__(self):
+        sign = "c%d%s" % (self.client, "inline>" if self.inline else ">")
+        lines = ["%s %s" % (sign, command_line(words)) for words in self.commands]
+        return "\n   +".join(lines)
+
+
+class Side:
+    """One of the two servers, as one sequence sees it."""
+
+    def __init__(self, server):
+        self.server = server
+        self.connections = {}
+
+    def connection(self, client):
+        if client not in self.connections:
+            self.connections[client] = self.server.connect(timeout=10)
+        return self.connections[client]
+
+    def ask(self, unit):
+        """The replies to a unit; what stopped them stands in their place."""
+        replies = []
+        try:
+            connection = self.connection(unit.client)
+            connection.send(unit.data())
+            for _ in unit.commands:
+                replies.append(connection.reply())
+        except (Closed, NoReply, BadReply, OSError) as error:
+            missing = len(unit.commands) - len(replies)
+            replies += ["(%s: %s)" % (type(error).__name__, error)] * missing
+        return replies
+
+    def close(self):
+        for connection in self.connections.values():
+            connection.close()
+
+
+class Replay:
+    def __init__(self, ours, theirs, accepted, our_side=Side):
+        self.ours, self.theirs, self.accepted = ours, theirs, accepted
+        self.our_side = our_side
+        for server in (ours, theirs):
+            self.admin(server, "DEBUG", "SET-ACTIVE-EXPIRE", "0")
+
+    @staticmethod
+    def admin(server, *words):
+        connection = server.connect(timeout=30)
+        try:
+            return connection.command(*words)
+        finally:
+            connection.close()
+
+    def run(self, units):
+        """The first difference, or None. Both servers begin empty."""
+        sides = [self.our_side(self.ours), Side(self.theirs)]
+        queues = {}  # by client: the commands since MULTI
+        try:
+            for server in (self.ours, self.theirs):
+                self.admin(server, "FLUSHALL")
+            for unit in units:
+                difference = self.unit(unit, sides, queues)
+                if difference:
+                    return difference
+            return self.audit(sides)
+        except (Closed, NoReply, BadReply, OSError) as error:
+            return Difference([b"FLUSHALL"], "(%s)" % error, "(answers)")
+        finally:
+            for side in sides:
+                side.close()
+
+    def unit(self, unit, sides, queues):
+        ours, theirs = (side.ask(unit) for side in sides)
+        for words, mine, other in zip(unit.commands, ours, theirs):
+            queue = queues.setdefault(unit.client, None)
+            if not self.agree(words, mine, other, queue or ()):
+                return Difference(words, mine, other)
+            queues[unit.client] = self.queue_after(words, other, queue)
+        return None
+
+    @staticmethod
+    def queue_after(words, reply, queue):
+        """What is queued after `words`; None outside MULTI."""
+        if reply.raw == b"+QUEUED\r\n":
+            return queue + [words]
+        if name_of(words) == "MULTI" and not reply.is_error():
+            return []
+        if name_of(words) not in ("EXEC", "DISCARD", "RESET"):
+            return queue
+        is_refused = reply.is_error() and not reply.value.startswith(b"EXECABORT")
+        return queue if is_refused else None
+
+    def agree(self, words, ours, theirs, queue):
+        if isinstance(ours, str) or isinstance(theirs, str):
+            return ours == theirs
+        if same(words, ours, theirs, queue):
+            return True
+        if name_of(words) == "EXEC" and len(ours.elements()) == len(theirs.elements()) == len(queue):
+            return all(map(self.agree, queue, ours.value, theirs.value, [()] * len(queue)))
+        difference = Difference(words, ours, theirs)
+        return self.accepted.covers(difference.about, difference.ours, difference.theirs)
+
+    def audit(self, sides):
+        """Do both hold the same at the end?"""
+        client = "audit"
+        for number in AUDITED_DATABASES:
+            select, keys = [b"SELECT", b"%d" % number], [b"KEYS", b"*"]
+            replies = [side.ask(Unit(client, [select, keys])) for side in sides]
+            ours, theirs = replies[0][1], replies[1][1]
+            if not self.agree(keys, ours, theirs, ()):
+                return Difference(keys + [b"of", b"%d" % number], ours, theirs)
+            for name in sorted(element.value for element in theirs.elements()):
+                looks = [[b"TYPE", name], [b"GET", name], [b"PEXPIRETIME", name]]
+                difference = self.unit(Unit(client, looks), sides, {})
+                if difference:
+                    return difference
+        return None
+
+    # ---- making it shorter
+
+    def shrink(self, units, difference):
+        """As few and as short units as still show a difference at the same command."""
+        self.left = SHRINK_RUNS
+        units = self.fewer(units, difference, lambda kept: kept)
+        for at, unit in enumerate(list(units)):
+            if len(unit.commands) > 1:
+
+                def with_commands(commands, at=at, unit=unit):
+                    return units[:at] + [Unit(unit.client, commands, unit.inline)] + units[at + 1 :]
+
+                commands = self.fewer(unit.commands, difference, with_commands)
+                units = with_commands(commands)
+        for at, unit in enumerate(list(units)):
+            for plainer in (Unit(0, unit.commands, unit.inline), Unit(unit.client, unit.commands)):
+                candidate = units[:at] + [plainer] + units[at + 1 :]
+                if self.shows(candidate, difference):
+                    units = candidate
+        return units
+
+    def fewer(self, items, difference, whole):
+        """Drops runs of items, long ones first, while `whole(items)` still differs."""
+        size = max(1, len(items) // 2)
+        while size:
+            at = 0
+            while at < len(items) and len(items) > 1:
+                kept = items[:at] + items[at + size :]
+                if kept and self.shows(whole(kept), difference):
+                    items = kept
+                else:
+                    at += size
+            size //= 2
+        return items
+
+    def shows(self, units, difference):
+        if self.left <= 0:
+            return False
+        self.left -= 1
+        found = self.run(units)
+        return found is not None and found.kind() == difference.kind()
+
+
+def script(units):
+    """A sequence as text, to be read and to be sent by hand."""
+    return "\n".join("  %s" % unit for unit in units)
+
+
+def is_inline(words):
+    """Can it be sent as a line? An empty command and a first word like a multibulk's cannot."""
+    return bool(words) and bool(words[0]) and words[0][:1] != b"*" and bool(word(words[0]))
