@@ -12,11 +12,13 @@
     FAMILY(lcs_commands, "string")                                                                 \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
-    FAMILY(keyspace_commands, "server")                                                           \
+    FAMILY(keyspace_commands, "server")                                                            \
     FAMILY(scan_commands, "generic")                                                               \
     FAMILY(object_commands, "generic")                                                             \
     FAMILY(multi_commands, "transactions")                                                         \
     FAMILY(conn_commands, "connection")                                                            \
+    FAMILY(client_commands, "connection")                                                          \
+    FAMILY(info_commands, "server")                                                                \
     FAMILY(slowlog_commands, "server")                                                             \
     FAMILY(latency_commands, "server")                                                             \
     FAMILY(monitor_commands, "server")

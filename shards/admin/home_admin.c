@@ -27,6 +27,7 @@ void home_admin_create(struct home *home)
 {
     home->admin = mem_zalloc(sizeof(*home->admin));
     home->command_stats = command_stats_create();
+    home->cron = home_admin_cron;
     tap_add_after(&home->tap, after_command, home);
     tap_add_closed(&home->tap, session_closed, home);
 }
@@ -40,19 +41,33 @@ void home_admin_destroy(struct home *home)
     command_stats_destroy(home->command_stats);
     home->admin = NULL;
     home->command_stats = NULL;
+    home->cron = NULL;
 }
 
 void home_admin_cron(struct home *home, int64_t now_ms)
 {
     struct home_admin *admin = home->admin;
     rate_sample(&admin->commands_rate, home->stats.commands, now_ms);
-    rate_sample(&admin->input_rate, home->stats.net_input_bytes, now_ms);
-    rate_sample(&admin->output_rate, home->stats.net_output_bytes, now_ms);
+    rate_sample(&admin->input_rate, conns_stats(home->conns)->bytes_in, now_ms);
+    rate_sample(&admin->output_rate, conns_stats(home->conns)->bytes_out, now_ms);
     rate_sample(&admin->turns_rate, home->stats.turns, now_ms);
     size_t used = mem_used();
-    if (used > admin->peak_used_bytes)
-        admin->peak_used_bytes = used;
+    if (admin->startup_used_bytes == 0)
+        admin->startup_used_bytes = used;
     home->command_stats->tracks_latency = home->config->latency_tracking;
+}
+
+struct conns_stats home_admin_net(const struct home *home)
+{
+    struct conns_stats net = *conns_stats(home->conns);
+    const struct conns_stats *before = &home->admin->net_before;
+    net.bytes_in -= before->bytes_in;
+    net.bytes_out -= before->bytes_out;
+    net.receives -= before->receives;
+    net.sends -= before->sends;
+    net.query_limit_closed -= before->query_limit_closed;
+    net.output_limit_closed -= before->output_limit_closed;
+    return net;
 }
 
 void home_admin_reset_stats(struct home *home)
@@ -67,6 +82,6 @@ void home_admin_reset_stats(struct home *home)
     command_stats_reset(home->command_stats);
     admin->commands_rate = admin->input_rate = admin->output_rate = admin->turns_rate =
         (struct rate){0};
-    admin->peak_used_bytes = mem_used();
     admin->denied_auth = 0;
+    admin->net_before = *conns_stats(home->conns);
 }

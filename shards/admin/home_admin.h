@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/conn.h"
 #include "shards/admin/latency.h"
 #include "shards/admin/monitor.h"
 #include "shards/admin/rate.h"
@@ -26,17 +27,22 @@ struct home_admin {
     struct latency latency;
     struct monitor monitor;
     struct rate commands_rate, input_rate, output_rate, turns_rate;
-    size_t peak_used_bytes; /* the most mem_used() this thread has seen */
-    uint64_t denied_auth;   /* wrong passwords */
+    size_t startup_used_bytes;     /* mem_used() at the first cron; 0: not yet */
+    uint64_t denied_auth;          /* wrong passwords */
+    struct conns_stats net_before; /* what the connections had done at the last reset */
 };
 
-/* Sets home->admin and home->command_stats and listens on home->tap. After command_table_build();
- * before the thread runs. */
+/* Sets home->admin, home->command_stats and home->cron and listens on home->tap. After
+ * command_table_build(); before the thread runs. */
 void home_admin_create(struct home *home);
 void home_admin_destroy(struct home *home); /* accepts a home without */
 
-/* Samples the rates and the memory peak; every HOME_ADMIN_CRON_MS. */
+/* Samples the rates and looks at the memory, so that its peak is known; every HOME_ADMIN_CRON_MS.
+ */
 void home_admin_cron(struct home *home, int64_t now_ms);
+
+/* What the home's connections have done since the last reset. */
+struct conns_stats home_admin_net(const struct home *home);
 
 /* CONFIG RESETSTAT, on this thread: commands, errors, connections, keyspace hits, the memory peak.
  */

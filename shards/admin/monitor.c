@@ -14,7 +14,7 @@
 #include "shards/call/session.h"
 #include "shards/call/tap.h"
 #include "shards/route/home.h"
-#include "shards/server.h"
+#include "shards/route/server.h"
 
 /* A line on its way to another home. */
 struct monitor_line {

@@ -12,7 +12,7 @@
 #include "shards/call/call.h"
 #include "shards/call/session.h"
 #include "shards/route/home.h"
-#include "shards/server.h"
+#include "shards/route/server.h"
 
 static void encode_word(struct reply *reply, const struct call *call, uint32_t index)
 {

@@ -22,7 +22,9 @@ static enum status read_count(struct call *call, uint64_t *out_count)
 {
     uint64_t limit = call->config->slowlog_max_len;
     uint64_t count = GET_COUNT_DEFAULT;
-    if (call->arg_count > 2) {
+    if (call->arg_count > 3)
+        return help_wrong_words(call);
+    if (call->arg_count == 3) {
         int64_t wanted;
         if (call_arg_int(call, 2, &wanted) != OK || wanted < -1)
             return call_fail_text(call, "ERR count should be greater than or equal to -1");
@@ -32,11 +34,15 @@ static enum status read_count(struct call *call, uint64_t *out_count)
     return OK;
 }
 
+static enum status check_get(struct call *call)
+{
+    uint64_t count;
+    return read_count(call, &count);
+}
+
 static enum status cmd_get(struct call *call)
 {
     uint64_t count;
-    if (call->arg_count > 3)
-        return ERR_WRONG_ARITY;
     TRY(read_count(call, &count));
     struct buf content = {0};
     const struct slowlog_entry *entry = call->home->admin->slowlog.newest;
@@ -57,11 +63,9 @@ static int newest_first(const void *a, const void *b)
 
 static void merge_get(struct call *call, const struct bytes *parts, uint32_t part_count)
 {
-    if (part_pass_error(call, parts))
-        return;
-    uint64_t wanted;
-    if (read_count(call, &wanted) != OK)
-        return; /* every part has failed with it */
+    uint64_t wanted = 0;
+    enum status status = read_count(call, &wanted);
+    ASSERT(status == OK); /* it has been checked */
     struct found_entry *entries = arena_alloc(call->arena, wanted * part_count * sizeof(*entries));
     uint64_t count = 0;
     for (uint32_t i = 0; i < part_count; i++) {
@@ -102,7 +106,7 @@ static enum status cmd_reset(struct call *call)
 
 /* clang-format off */
 static const struct command slowlog_subcommands[] = {
-    {.name = "get", .arity = -2, .run = cmd_get, .plan = PLAN_ALL, .merge = merge_get,
+    {.name = "get", .arity = -2, .run = cmd_get, .check = check_get, .plan = PLAN_ALL, .merge = merge_get,
      .flags = CMD_ADMIN | CMD_LOADING | CMD_STALE | CMD_LOOKS, .acl = 0,
      .syntax = "[count]", .since = "2.2.12",
      .cost = "O(N) where N is the number of entries returned",

@@ -39,6 +39,7 @@ void command_stats_reset(struct command_stats *stats)
     memset(stats->commands, 0, command_count() * sizeof(*stats->commands));
     free_latency(stats);
     stats->error_count = 0;
+    stats->errors_total = 0;
 }
 
 struct histogram *command_stats_make_latency(struct command_stats *stats, uint16_t id)
@@ -49,6 +50,7 @@ struct histogram *command_stats_make_latency(struct command_stats *stats, uint16
 
 void command_stats_count_error(struct command_stats *stats, struct bytes text)
 {
+    stats->errors_total++;
     size_t len = 0;
     while (len < text.len && len < COMMAND_STATS_CODE_MAX - 1 && text.ptr[len] != ' ')
         len++;

@@ -32,7 +32,8 @@ struct command_stats {
         char code[COMMAND_STATS_CODE_MAX];
         uint64_t count;
     } errors[COMMAND_STATS_ERRORS_MAX];
-    uint32_t error_count; /* entries of `errors` in use */
+    uint32_t error_count;  /* entries of `errors` in use */
+    uint64_t errors_total; /* error replies, of any code */
     bool tracks_latency;  /* latency-tracking */
 };
 

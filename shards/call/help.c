@@ -44,3 +44,17 @@ enum status help_run(struct call *call)
     buf_fini(&line);
     return OK;
 }
+
+enum status help_wrong_words(struct call *call)
+{
+    struct bytes word = call_arg(call, 1);
+    struct buf container = {0};
+    add_upper(&container, call->command->parent->name);
+    enum status status = call_fail_text(
+        call,
+        "ERR unknown subcommand or wrong number of arguments for '%.*s'. "
+        "Try %.*s HELP.",
+        (int)word.len, word.ptr, (int)container.len, container.ptr);
+    buf_fini(&container);
+    return status;
+}
