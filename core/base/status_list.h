@@ -15,5 +15,9 @@ STATUS(ERR_INVALID_EXPIRE,    "ERR invalid expire time in '{command}' command")
 STATUS(ERR_NO_AUTH,           "NOAUTH Authentication required.")
 STATUS(ERR_OOM,               "OOM command not allowed when used memory > 'maxmemory'.")
 STATUS(ERR_EXEC_ABORT,        "EXECABORT Transaction discarded because of previous errors.")
+STATUS(ERR_NESTED_MULTI,      "ERR MULTI calls can not be nested")
+STATUS(ERR_EXEC_WITHOUT_MULTI,"ERR EXEC without MULTI")
+STATUS(ERR_DISCARD_WITHOUT_MULTI,"ERR DISCARD without MULTI")
+STATUS(ERR_NOT_IN_MULTI,      "ERR Command not allowed inside a transaction")
 STATUS(ERR_TEXT,              "{arg}")                            /* a text that is used in one place only */
 /* clang-format on */

@@ -17,10 +17,13 @@
 
 struct session;
 struct home;
+struct multi;
 
-#define CALL_NO_TOUCH (1u << 0)  /* CLIENT NO-TOUCH: leave access times alone */
-#define CALL_IN_EXEC (1u << 1)   /* inside EXEC: nothing blocks */
-#define CALL_PART (1u << 2)      /* one part of PLAN_EACH, ALL or WALK: a merge follows */
+#define CALL_NO_TOUCH (1u << 0) /* CLIENT NO-TOUCH: leave access times alone */
+#define CALL_IN_EXEC (1u << 1)  /* inside EXEC: nothing blocks */
+#define CALL_PART (1u << 2)     /* one part of PLAN_EACH, ALL or WALK: a merge follows */
+#define CALL_ROOM_MADE                                                                             \
+    (1u << 3) /* memory was made room for at home: a part never fails for memory */
 
 struct call {
     const struct command *command;
@@ -32,18 +35,20 @@ struct call {
     struct key key; /* the first key, if it has one */
 
     /* Where it runs. */
-    struct shard *shard;    /* whose clock, statistics and heap are used */
+    struct shard *shard;         /* whose clock, statistics and heap are used */
     struct shard *const *shards; /* all shards; those of the command's keys may be touched */
-    struct db *db;          /* the database of the first key on its shard; of ALL and WALK: the part's */
+    const uint16_t *slot_map;    /* [SLOT_COUNT] which shard holds a slot */
+    uint16_t shard_count;        /* how many there are */
+    struct db *db; /* the database of the first key on its shard; of ALL and WALK: the part's */
     struct reply *reply;
-    struct arena *arena;    /* scratch; not freed by handlers */
-    struct home *home;      /* PLAN_HERE and CMD_LOOKS: the thread it runs on, else NULL */
+    struct arena *arena;     /* scratch; not freed by handlers */
+    struct home *home;       /* PLAN_HERE and CMD_LOOKS: the thread it runs on, else NULL */
     struct session *session; /* PLAN_HERE: the client's; else NULL */
+    struct multi *multi;     /* EXEC: what was queued; for route/multi.c */
     const struct config *config;
 
     struct bytes error_arg; /* set by call_fail() */
     uint64_t client_id;
-    uint32_t elapsed_us;    /* set after it ran */
 };
 
 /* The word at `index`, which must exist. */
@@ -77,5 +82,10 @@ enum status call_fail(struct call *call, enum status status, struct bytes arg);
 enum status call_fail_text(struct call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes the full error text of `status` (placeholders filled in) as an error reply. For dispatch. */
+/* Writes the full error text of `status` (placeholders filled in) as an error reply. For dispatch.
+ */
 void call_write_error(struct call *call, enum status status);
+
+/* Runs the handler where `call` says. A failure leaves its error text and nothing else as the
+ * reply. Returns the handler's status. For the runners of route/. */
+enum status call_run(struct call *call);

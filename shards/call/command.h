@@ -144,6 +144,7 @@ struct command {
     /* Set by command_table, not in rows. */
     const struct command *parent;
     uint16_t id; /* 0.. dense, for statistics and permission bitmaps; subcommands have their own */
+    bool has_one_key; /* exactly one key, at word 1: what most commands have */
 };
 
 /* Usual key lists. */

@@ -33,11 +33,22 @@ struct session {
     bool authenticated;
     uint32_t flags;
     struct bytes name, lib_name, lib_ver; /* owned, len 0 when unset */
-    const char *user; /* "default" */
+    const char *user;                     /* "default" */
     int64_t created_at_ms, active_at_ms;
     const struct command *last_command;
     uint64_t commands, argv_bytes;
-    struct group *group; /* out now, or NULL */
-    struct multi *multi; /* commands queued since MULTI, or NULL */
-    bool paused;         /* CLIENT PAUSE holds its next command back */
+    struct group *group;  /* out now, or NULL */
+    struct multi *multi;  /* commands queued since MULTI, or NULL */
+    bool paused;          /* CLIENT PAUSE holds its next command back */
+    bool closed;          /* its connection is gone; it lives on until its group has come home */
+    char *protocol_error; /* owed once the group is home, then the connection closes; owned */
 };
+
+/* A session for a connection that was just adopted. Thread: home. */
+struct session *session_create(struct home *home, uint64_t id, struct conn *conn,
+                               bool needs_password, int64_t now_ms);
+/* Frees it and what it owns, except `multi`, which must be gone. */
+void session_destroy(struct session *session);
+
+/* Replaces one of the owned texts by a copy of `text`. */
+void session_set_text(struct bytes *place, struct bytes text);

@@ -1,0 +1,15 @@
+/* main: reads the command line and serves. */
+#include <stdio.h>
+
+#include "shards/admin/config.h"
+#include "shards/call/command_table.h"
+#include "shards/commands.h"
+#include "shards/start.h"
+
+int main(int argc, char **argv)
+{
+    struct config *config;
+    command_table_build(command_families, command_family_groups);
+    int status = config_load(argc, argv, &config, stdout, stderr);
+    return status == CONFIG_START ? start_and_serve(config) : status;
+}

@@ -1,0 +1,140 @@
+#include "shards/route/exec.h"
+
+#include "core/os/clock.h"
+#include "shards/call/call.h"
+#include "shards/call/command_stats.h"
+#include "shards/call/session.h"
+#include "shards/route/group.h"
+#include "shards/route/home.h"
+#include "shards/route/multi.h"
+#include "shards/route/pack.h"
+#include "shards/route/plan.h"
+#include "shards/route/run.h"
+
+void exec_hand_over(struct session *session, struct group *group)
+{
+    group->multi = session->multi;
+    session->multi = NULL;
+    session->flags &= ~(SESSION_IN_MULTI | SESSION_DIRTY_EXEC);
+}
+
+/* MONITOR shows what was queued when it is executed, and then the EXEC. */
+static void fire_before(struct home *home, const struct session *session, const struct multi *multi,
+                        const struct planned *exec)
+{
+    struct call call = {.client_id = session->id, .resp = session->resp};
+    struct tap_event event = {.call = &call, .session = session, .now_us = clock_wall_us()};
+    for (const struct multi_call *queued = multi->first; queued; queued = queued->next) {
+        call.command = queued->command;
+        call.args = queued->args;
+        call.arg_count = queued->arg_count;
+        call.db_index = queued->db_index;
+        tap_fire_before(&home->tap, &event);
+    }
+    call.command = exec->command;
+    call.args = exec->args.words;
+    call.arg_count = exec->args.count;
+    call.db_index = session->db_index;
+    tap_fire_before(&home->tap, &event);
+}
+
+struct group *exec_start(struct home *home, struct session *session, struct planned *plan)
+{
+    struct shard_set own = {0};
+    shard_set_add(&own, home->id);
+    if (home->tap.before_count)
+        fire_before(home, session, session->multi, plan);
+    if (!shard_set_within(&plan->set, &own)) {
+        pack_alone(home, session, plan);
+        return NULL;
+    }
+    struct group *group = pack_begin(home, session);
+    struct hop *hop = hop_take(home, HOP_CALLS, home->id);
+    exec_hand_over(session, group);
+    pack_whole(group, plan, hop);
+    run_hop(home, home->shard, hop);
+    group->hops_out--;
+    return group;
+}
+
+/* A queued command that touches no key: runs with the session at hand. */
+static void run_here(struct home *home, struct group *group, struct multi_call *queued)
+{
+    struct session *session = group->session;
+    struct reply reply = {.out = &group->multi->replies, .resp = session->resp};
+    struct run_result result;
+    struct call call = {
+        .command = queued->command,
+        .args = queued->args,
+        .arg_count = queued->arg_count,
+        .db_index = session->db_index,
+        .resp = session->resp,
+        .flags = CALL_IN_EXEC,
+        .reply = &reply,
+        .client_id = session->id,
+        .home = home,
+        .session = session,
+    };
+    run_place(home, &call, home->shard);
+    run_chunk(home, &call, 1, &result);
+    queued->reply_at = result.reply_at;
+    queued->reply_len = result.reply_end - result.reply_at;
+    queued->answered = true;
+}
+
+static void send_looks(struct home *home, struct group *group, const struct multi_call *queued)
+{
+    struct planned plan = {
+        .args = {.words = queued->args, .count = queued->arg_count},
+        .command = queued->command,
+        .where = WHERE_LOOKS,
+        .db_index = queued->db_index,
+        .resp = group->session->resp,
+        .call_flags = CALL_IN_EXEC,
+    };
+    pack_looks(home, group, &plan);
+}
+
+/* The group's last command has looked at all threads: its merged reply joins the others. */
+static void take_looks(struct home *home, struct group *group, struct multi_call *queued)
+{
+    struct buf *replies = &group->multi->replies;
+    queued->reply_at = replies->len;
+    group_write_reply(home, group, group->last, replies);
+    queued->reply_len = replies->len - queued->reply_at;
+    queued->answered = true;
+}
+
+bool exec_go_on(struct home *home, struct group *group)
+{
+    bool has_looked = group->call_count > 1; /* coming home from the first that was not answered */
+    for (struct multi_call *queued = group->multi->first; queued; queued = queued->next) {
+        if (queued->answered)
+            continue;
+        if (!(queued->command->flags & CMD_LOOKS)) {
+            run_here(home, group, queued);
+        } else if (has_looked) {
+            take_looks(home, group, queued);
+            has_looked = false;
+        } else {
+            send_looks(home, group, queued);
+            return true;
+        }
+    }
+    return false;
+}
+
+void exec_write_replies(struct home *home, struct group *group)
+{
+    const struct multi *multi = group->multi;
+    struct group_call *exec = group->first;
+    struct reply reply = {.out = conn_output(group->session->conn), .resp = exec->resp};
+    size_t at = reply.out->len;
+    reply_array(&reply, multi->count);
+    for (const struct multi_call *queued = multi->first; queued; queued = queued->next)
+        reply_raw(&reply, bytes_of(multi->replies.ptr + queued->reply_at, queued->reply_len));
+    command_stats_count(home->command_stats, exec->command->id, exec->one->elapsed_ns, false);
+    if (exec->silent)
+        reply.out->len = at;
+    home->stats.commands += 1 + multi->count;
+}

@@ -1,0 +1,146 @@
+/*
+ * How: replies of both steps lie in one buffer in the order in which they came; each queued call
+ * remembers where its own is, and dispatch writes them in the order of the queue.
+ */
+#include "shards/route/multi.h"
+
+#include "core/base/mem.h"
+#include "core/base/num.h"
+#include "core/os/clock.h"
+#include "shards/call/call.h"
+#include "shards/call/command_stats.h"
+#include "shards/call/command_table.h"
+#include "shards/call/session.h"
+#include "shards/route/home.h"
+#include "shards/route/run.h"
+#include "shards/route/server.h"
+
+void multi_begin(struct session *session)
+{
+    session->multi = mem_zalloc(sizeof(struct multi));
+    session->flags |= SESSION_IN_MULTI;
+}
+
+void multi_destroy(struct multi *multi)
+{
+    if (!multi)
+        return;
+    arena_fini(&multi->arena);
+    buf_fini(&multi->replies);
+    mem_free(multi);
+}
+
+void multi_discard(struct session *session)
+{
+    multi_destroy(session->multi);
+    session->multi = NULL;
+    session->flags &= ~(SESSION_IN_MULTI | SESSION_DIRTY_EXEC);
+}
+
+void multi_queue(struct session *session, const struct command *command, const struct bytes *args,
+                 uint32_t arg_count)
+{
+    struct multi *multi = session->multi;
+    struct multi_call *call = arena_zalloc(&multi->arena, sizeof(*call));
+    call->command = command;
+    call->arg_count = arg_count;
+    call->args = arena_alloc(&multi->arena, arg_count * sizeof(struct bytes));
+    for (uint32_t i = 0; i < arg_count; i++)
+        call->args[i] = arena_copy(&multi->arena, args[i]);
+    if (multi->last)
+        multi->last->next = call;
+    else
+        multi->first = call;
+    multi->last = call;
+    multi->count++;
+    multi->flags |= command->flags;
+}
+
+/* SELECT touches no key, but those after it in the queue depend on it. */
+static uint16_t db_after(const struct multi_call *call, uint16_t db_index, uint32_t databases)
+{
+    int64_t index;
+    bool selects = strcmp(call->command->name, "select") == 0 && call->arg_count == 2 &&
+                   num_to_int(call->args[1], &index) && index >= 0 && index < databases;
+    return selects ? (uint16_t)index : db_index;
+}
+
+static void add_shards(struct home *home, struct multi *multi, const struct multi_call *call,
+                       struct shard_set *set)
+{
+    enum plan plan = call->command->plan;
+    if (plan == PLAN_ALL || plan == PLAN_WALK) {
+        shard_set_fill(set, home->server->shard_count);
+        return;
+    }
+    uint32_t fast[COMMAND_KEYS_FAST];
+    const uint32_t *index;
+    int count = command_keys(call->command, call->args, call->arg_count, fast, &multi->arena,
+                             &index, NULL);
+    for (int i = 0; i < count; i++)
+        shard_set_add(set, home->server->slot_map[key_slot(call->args[index[i]])]);
+    if (count <= 0) /* it will say what is wrong with its words; any shard can */
+        shard_set_add(set, home->id);
+}
+
+void multi_plan(struct home *home, struct session *session, struct shard_set *out_set)
+{
+    uint16_t db_index = session->db_index;
+    for (struct multi_call *call = session->multi->first; call; call = call->next) {
+        const struct command *command = call->command;
+        call->db_index = db_index;
+        call->at_home = command->plan == PLAN_HERE || command->flags & CMD_LOOKS;
+        if (call->at_home)
+            db_index = db_after(call, db_index, home->config->databases);
+        else
+            add_shards(home, session->multi, call, out_set);
+    }
+}
+
+static void run_queued(struct home *home, struct call *exec, struct multi_call *queued)
+{
+    struct multi *multi = exec->multi;
+    struct reply reply = {.out = &multi->replies, .resp = exec->resp};
+    struct call call = {
+        .command = queued->command,
+        .args = queued->args,
+        .arg_count = queued->arg_count,
+        .db_index = queued->db_index,
+        .resp = exec->resp,
+        .flags = exec->flags | CALL_IN_EXEC,
+        .reply = &reply,
+        .client_id = exec->client_id,
+    };
+    uint32_t fast[COMMAND_KEYS_FAST];
+    const uint32_t *index;
+    struct shard *shard = exec->shard;
+    if (command_keys(call.command, call.args, call.arg_count, fast, exec->arena, &index, NULL) >
+        0) {
+        call.key = key_make(call.args[index[0]]);
+        shard = home->server->shards[home->server->slot_map[call.key.slot]];
+    }
+    run_place(home, &call, shard);
+    queued->reply_at = multi->replies.len;
+    uint64_t from = clock_ticks();
+    enum status status = call.command->check ? call.command->check(&call) : OK;
+    if (status == OK)
+        status = run_call(home, &call);
+    else
+        call_write_error(&call, status);
+    command_stats_count(home->command_stats, call.command->id,
+                        clock_ticks_to_ns(clock_ticks() - from), status != OK);
+    if (status != OK)
+        command_stats_count_error(home->command_stats,
+                                  bytes_of(multi->replies.ptr + queued->reply_at + 1,
+                                           multi->replies.len - queued->reply_at - 1));
+    queued->reply_len = multi->replies.len - queued->reply_at;
+    queued->answered = true;
+}
+
+enum status multi_run(struct home *home, struct call *call)
+{
+    for (struct multi_call *queued = call->multi->first; queued; queued = queued->next)
+        if (!queued->at_home)
+            run_queued(home, call, queued);
+    return OK;
+}
