@@ -4,9 +4,10 @@
  * TCP_NODELAY is set on the listening socket: accepted ones inherit it. IPv6 sockets are IPv6 only,
  * so that "*" and "::*" can stand side by side.
  *
- * Out of descriptors: an accept that fails with EMFILE leaves its connection in the queue, and to
- * arm it again would fail at once, for ever. So one descriptor is kept in reserve; it is closed to
- * take that connection and refuse it by closing it, and is then opened again.
+ * Out of descriptors: an accept op then fails at once, whether or not somebody is waiting, so to
+ * arm it again would spin. The socket is polled instead, and accepted from by hand. One descriptor
+ * is kept in reserve: it is closed to take a connection off the queue and refuse it by closing it,
+ * and opened again. The first connection that finds a free descriptor brings the accept op back.
  */
 #include "net/listener.h"
 
@@ -36,6 +37,7 @@ struct listening {
     struct ring_op op;
     int fd;
     bool is_armed;
+    bool is_poll_over; /* descriptors are free again: back to the accept op */
 };
 
 struct listener {
@@ -153,26 +155,62 @@ fail:;
 /* ---- Accepting
  * ------------------------------------------------------------------------------------ */
 
-/* Refuses the connection that no descriptor is left for. */
-static void refuse_one(struct listener *listener, int listen_fd)
+/* Refuses the connection that no descriptor is left for. False when there was none. */
+static bool refuse_one(struct listener *listener, int listen_fd)
 {
-    uint64_t count = ++listener->refused_count;
-    if ((count & (count - 1)) == 0)
-        log_warn("listener.no_descriptors",
-                 "refused=%llu remedy=\"raise RLIMIT_NOFILE or lower maxclients\"",
-                 (unsigned long long)count);
     if (listener->reserve_fd >= 0)
         close(listener->reserve_fd);
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
         close(fd);
     listener->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    uint64_t count = ++listener->refused_count;
+    if ((count & (count - 1)) == 0)
+        log_warn("listener.no_descriptors",
+                 "refused=%llu remedy=\"raise RLIMIT_NOFILE or lower maxclients\"",
+                 (unsigned long long)count);
+    return true;
 }
 
-static void arm(struct listening *listening)
+static bool is_out_of_descriptors(int result)
 {
-    listening->is_armed = true;
-    ring_accept(listening->listener->ring, &listening->op, listening->fd);
+    return result == -EMFILE || result == -ENFILE;
+}
+
+/* Takes all that wait, by hand. True when there was a descriptor for each of them, and at least
+ * one. */
+static bool accept_by_hand(struct listening *listening)
+{
+    struct listener *listener = listening->listener;
+    bool has_accepted = false, has_refused = false;
+    for (;;) {
+        int fd = accept4(listening->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            has_accepted = true;
+            listener->on_accept(listener->context, fd);
+        } else if (is_out_of_descriptors(-errno) && refuse_one(listener, listening->fd)) {
+            has_refused = true;
+        } else {
+            return has_accepted && !has_refused;
+        }
+    }
+}
+
+static void arm(struct listening *listening, bool by_hand);
+
+static void polled(struct ring_op *op, const struct ring_event *event)
+{
+    struct listening *listening = ILIST_ITEM(struct listening, op, op);
+    listening->is_armed = event->more;
+    if (!listening->listener->is_closing && accept_by_hand(listening)) {
+        listening->is_poll_over = true;
+        if (event->more)
+            ring_cancel(listening->listener->ring, op);
+    }
+    if (!event->more && !listening->listener->is_closing)
+        arm(listening, !listening->is_poll_over);
 }
 
 static void accepted(struct ring_op *op, const struct ring_event *event)
@@ -186,13 +224,25 @@ static void accepted(struct ring_op *op, const struct ring_event *event)
             close(event->result);
         else
             listener->on_accept(listener->context, event->result);
-    } else if (event->result == -EMFILE || event->result == -ENFILE) {
+    } else if (is_out_of_descriptors(event->result)) {
         refuse_one(listener, listening->fd);
     } else if (event->result != -ECANCELED && event->result != -ECONNABORTED) {
         log_warn("listener.accept_failed", "error=\"%s\"", strerror(-event->result));
     }
     if (!event->more && !listener->is_closing)
-        arm(listening);
+        arm(listening, is_out_of_descriptors(event->result));
+}
+
+static void arm(struct listening *listening, bool by_hand)
+{
+    struct ring *ring = listening->listener->ring;
+    listening->is_armed = true;
+    listening->is_poll_over = false;
+    listening->op.done = by_hand ? polled : accepted;
+    if (by_hand)
+        ring_poll(ring, &listening->op, listening->fd);
+    else
+        ring_accept(ring, &listening->op, listening->fd);
 }
 
 /* ---- Public
@@ -243,7 +293,6 @@ static int add_socket(struct listener *listener, int fd, uint32_t backlog)
     struct listening *listening = &listener->sockets[listener->count++];
     listening->listener = listener;
     listening->fd = fd;
-    listening->op.done = accepted;
     return 0;
 }
 
@@ -301,7 +350,7 @@ int listener_create(struct ring *ring, const struct listener_options *options,
         return result;
     }
     for (uint32_t i = 0; i < listener->count; i++)
-        arm(&listener->sockets[i]);
+        arm(&listener->sockets[i], false);
     *out_listener = listener;
     return 0;
 }

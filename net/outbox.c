@@ -68,6 +68,8 @@ void outbox_sent(struct ring_op *op, const struct ring_event *event)
     bool could_parse = conn_may_parse(conn);
 
     conn->in_flight = false;
+    if (conn->out.len < conns->options->output[conn->class].soft_bytes)
+        conn->soft_since_ms = 0;
     if (event->result > 0) {
         conn->bytes_out += (uint64_t)event->result;
         conns->stats.bytes_out += (uint64_t)event->result;
