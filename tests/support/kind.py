@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import sys
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -39,9 +40,10 @@ def reference():
 
 
 class Totals:
-    """Counts, reports failures as they come, and ends the program."""
+    """Counts, reports failures as they come, and ends the program. Any thread may count."""
 
     def __init__(self, budget, no_limit):
+        self.lock = threading.Lock()
         self.passed = self.failed = 0
         self.deadline = None if no_limit else time.monotonic() + budget
 
@@ -49,11 +51,13 @@ class Totals:
         return float("inf") if self.deadline is None else self.deadline - time.monotonic()
 
     def ok(self, count=1):
-        self.passed += count
+        with self.lock:
+            self.passed += count
 
     def fail(self, what, why):
-        self.failed += 1
-        print("FAIL %s\n     %s" % (what, str(why).replace("\n", "\n     ")), flush=True)
+        with self.lock:
+            self.failed += 1
+            print("FAIL %s\n     %s" % (what, str(why).replace("\n", "\n     ")), flush=True)
 
     def finish(self):
         if self.passed + self.failed == 0:
