@@ -2,10 +2,11 @@
  * heap: the memory of one shard's data.
  *
  * Blocks up to HEAP_SMALL_MAX come from slabs of 64 KiB, in steps of 8 bytes to 256 and of an
- * eighth above; larger ones from the allocator's arena of this heap. A block is freed with its
- * size, so that small blocks carry no header. A block of another heap (a value that moved between
- * shards) may be freed through any heap: it goes home by a lock-free list and is counted there
- * until its owner takes it back.
+ * eighth above; larger ones from an arena of the allocator that belongs to this heap. A block is
+ * freed with its size, so that small blocks carry no header. A small block of another heap (a
+ * value that moved between shards) may be freed through any heap: it goes home by a lock-free list
+ * and is counted there until its owner takes it back. Large blocks change hands by
+ * heap_adopt().
  *
  * Thread: the shard's current owner, except where marked.
  */
@@ -23,20 +24,37 @@ struct heap;
 struct heap *heap_create(int node);
 void heap_destroy(struct heap *heap); /* frees all that it holds; accepts NULL */
 
-/* `size` > 0 bytes, aligned to 8 (to 64 from 64 bytes in multiples of 64 on). Never NULL. */
+/* `size` > 0 bytes, aligned to 8 (multiples of 64: to 64). Never NULL. */
 void *heap_alloc(struct heap *heap, size_t size);
 
 /* NULL when memory is short; for sizes that a client chooses. */
 void *heap_try_alloc(struct heap *heap, size_t size);
 
-/* Gives back what heap_alloc() of any heap returned for this very `size`. */
+/* Gives back what heap_alloc() returned for this `size`, or for another of the same
+ * heap_usable(). A large block must be one that this heap allocated or adopted. */
 void heap_free(struct heap *heap, void *ptr, size_t size);
 
 /* What a block of `size` bytes really takes; a block may be used up to this size. */
 size_t heap_usable(size_t size);
 
-/* Bytes this heap has taken, slack of slabs included. Thread: any (published each 64 KiB). */
+/* The heap that a small block comes from. Thread: any that may read the block. */
+struct heap *heap_of_small(const void *ptr);
+
+/* A large block (above HEAP_SMALL_MAX) of `from` is from now on one of `heap`; it stays where it
+ * is, and is counted here. The caller owns both heaps. */
+void heap_adopt(struct heap *heap, struct heap *from, void *ptr, size_t size);
+
+/* Bytes this heap has taken from the system, slack of slabs included. Thread: any. */
 size_t heap_used(const struct heap *heap);
 
-/* Takes home what others freed, gives back empty slabs; to be called once a turn. */
+/* Of those, what lies free inside slabs, ready for the next blocks. Thread: any; may lag. */
+size_t heap_spare(const struct heap *heap);
+
+/* Takes home what others freed; to be called once a turn. */
 void heap_tend(struct heap *heap);
+
+/* Gives empty slabs that were kept for the next need back to the system (MEMORY PURGE). */
+void heap_release_unused(struct heap *heap);
+
+/* Ends the process if the heap's own structures contradict each other. For tests. */
+void heap_validate(struct heap *heap);

@@ -23,7 +23,7 @@ const char *type_name(enum type type);
 enum type value_type(const struct value *value);
 /* OBJECT ENCODING's word: "int", "embstr", "raw", ... with Redis's thresholds. */
 const char *value_encoding(const struct value *value);
-struct bytes value_name(const struct value *value); /* the key's name, borrowed */
+struct bytes value_name(const struct value *value);    /* the key's name, borrowed */
 int64_t value_expire_at_ms(const struct value *value); /* -1: never */
 /* Bytes of memory that the key takes, record and value, without the table. */
 size_t value_bytes(const struct value *value);

@@ -26,8 +26,8 @@ int64_t db_avg_ttl_ms(const struct db *db);
 
 /* ---- Reading. Pointers stay valid until the next change of this database. ---- */
 
-/* The value at `key`, which must be of `type` if it exists; NULL and OK when absent. Counts a hit or miss
- * and moves the access time. */
+/* The value at `key`, which must be of `type` if it exists; NULL and OK when absent. Counts a hit
+ * or miss and moves the access time. */
 MUST_CHECK enum status db_find(struct db *db, const struct key *key, enum type type,
                                const struct value **out_value);
 /* The same for any type. */
@@ -35,7 +35,8 @@ const struct value *db_lookup(struct db *db, const struct key *key);
 /* The same, leaving access time and hit counters alone (OBJECT, TTL, EXISTS under NO-TOUCH). */
 const struct value *db_peek(struct db *db, const struct key *key);
 
-/* Brings what a lookup of `key` will touch nearer: call for each of a batch first with step 0, then 1, then 2. */
+/* Brings what a lookup of `key` will touch nearer: call for each of a batch first with step 0, then
+ * 1, then 2. */
 void db_prefetch(struct db *db, const struct key *key, int step);
 
 /* A random key that is not expired, or NULL. */
@@ -44,13 +45,15 @@ const struct value *db_random(struct db *db);
 /* Seconds since the last access, and the LFU counter (decayed). */
 uint32_t db_idle_s(const struct db *db, const struct value *value);
 uint8_t db_frequency(const struct db *db, const struct value *value);
+/* No effect on an absent key. */
 void db_set_idle_s(struct db *db, const struct key *key, uint32_t idle_s);
 void db_set_frequency(struct db *db, const struct key *key, uint8_t frequency);
 
-/* Walks keys of this shard from `cursor` on, in order of (slot, hash): calls `visit` for at least `count` keys or
- * until the shard's end; every key present throughout a full walk is visited, across any resize.
- * Returns the next cursor, DB_SCAN_END at the shard's end. Cursors are `slot << 32 | high hash bits`, so
- * they are independent of the number of shards. Expired keys are passed over. */
+/* Walks keys of this shard from `cursor` on, in order of (slot, hash): calls `visit` for at least
+ * `count` keys or until the shard's end; every key present throughout a full walk is visited,
+ * across any resize. Returns the next cursor, DB_SCAN_END at the shard's end. Cursors are `slot <<
+ * 32 | high hash bits`, so they are independent of the number of shards. Expired keys are passed
+ * over. */
 #define DB_SCAN_END UINT64_MAX
 typedef void (*db_visit_fn)(void *context, const struct value *value);
 uint64_t db_scan(struct db *db, uint64_t cursor, uint64_t count, db_visit_fn visit, void *context);
@@ -59,14 +62,14 @@ void db_each(struct db *db, db_visit_fn visit, void *context);
 
 /* ---- Changing. ---- */
 
-/* Sets `key` to a string, whatever it held; makes it if absent. `expire_at_ms`: a time, DB_NO_EXPIRE, or
- * DB_KEEP_TTL. Encodes as an integer where the text is one. */
+/* Sets `key` to a string, whatever it held; makes it if absent. `expire_at_ms`: a time,
+ * DB_NO_EXPIRE, or DB_KEEP_TTL. Encodes as an integer where the text is one. */
 void db_put_string(struct db *db, const struct key *key, struct bytes text, int64_t expire_at_ms);
 void db_put_int(struct db *db, const struct key *key, int64_t value, int64_t expire_at_ms);
 
-/* Makes the string at `key` (absent: an empty one) exactly `len` bytes long, keeping its beginning, its
- * expiry and filling with zero; returns its bytes to write to, valid until the next change. NULL, and nothing
- * changed, when memory is short. The key must not hold another type. */
+/* Makes the string at `key` (absent: an empty one) exactly `len` bytes long, keeping its beginning,
+ * its expiry and filling with zero; returns its bytes to write to, valid until the next change.
+ * NULL, and nothing changed, when memory is short. The key must not hold another type. */
 char *db_resize_string(struct db *db, const struct key *key, size_t len);
 
 /* For compound values: the value to write to; it must exist. */
@@ -78,8 +81,9 @@ bool db_delete(struct db *db, const struct key *key);
 /* The key must exist. DB_NO_EXPIRE clears. */
 void db_set_expire(struct db *db, const struct key *key, int64_t at_ms);
 
-/* Takes the value away (its time to live with it), or NULL; it belongs to the caller until db_put() or
- * db_drop_value(). May have been taken from another shard: memory is then moved or accounted over. */
+/* Takes the value away (its time to live with it), or NULL; it belongs to the caller until db_put()
+ * or db_drop_value(). May have been taken from another shard: memory is then moved or accounted
+ * over. */
 struct value *db_take(struct db *db, const struct key *key);
 void db_put(struct db *db, const struct key *key, struct value *value); /* replaces */
 void db_drop_value(struct db *db, struct value *value);
@@ -91,6 +95,33 @@ void db_flush(struct db *db, bool at_once);
 /* Exchanges the contents of two databases of one shard. */
 void db_swap(struct db *a, struct db *b);
 
-/* Registers one who must know of changes: WATCH, snapshot, tracking, waits. Called with each key just
- * before it changes; name NULL: the whole database. */
+/* ---- Knowing of changes: WATCH, snapshot, tracking, waits. ---- */
+
+/* Called with each key just before it changes; `name` NULL: the whole database. It may read the
+ * database and must not change it. */
 typedef void (*db_observe_fn)(void *context, struct db *db, const struct bytes *name);
+
+struct db_observer {
+    db_observe_fn observe;
+    void *context;
+    struct db_observer *next; /* the shard's list */
+};
+
+/* The observer is the caller's, and hears of all databases of the shard until it is taken off. */
+void db_observe(struct shard *shard, struct db_observer *observer);
+void db_unobserve(struct shard *shard, struct db_observer *observer);
+
+/* ---- Looking at the tables: DEBUG HTSTATS, MEMORY STATS, CLUSTER COUNTKEYSINSLOT. ---- */
+
+#define DB_TABLE_LEN_MAX 16u
+struct db_table_stats {
+    uint64_t keys, tables, buckets, overflows;
+    uint64_t bytes;                             /* of the tables, records not included */
+    uint64_t bucket_lens[DB_TABLE_LEN_MAX + 1]; /* buckets that hold so many keys; the last: more */
+};
+
+/* O(buckets). */
+struct db_table_stats db_table_stats(const struct db *db);
+
+/* Keys of one hash slot. */
+uint32_t db_slot_size(const struct db *db, uint16_t slot);

@@ -16,18 +16,22 @@
 #include "shards/local/stats.h"
 
 struct db;
+struct db_observer;
 struct expire;
 struct evict;
+struct lazyfree;
 
 struct shard {
     uint16_t id;
     int64_t now_ms; /* wall clock of the last catch-up check; never goes back */
     const struct config *config;
     struct heap *heap;
-    struct db **dbs; /* config->databases of them; SWAPDB exchanges what they hold */
+    struct db **dbs;        /* config->databases of them; SWAPDB exchanges what they hold */
     struct task_list tasks; /* expiry, eviction, rehash, lazy freeing */
     struct expire *expire;
     struct evict *evict;
+    struct lazyfree *lazyfree;
+    struct db_observer *observers;
     struct rng rng;
     struct shard_stats stats;
     bool active_expire; /* DEBUG SET-ACTIVE-EXPIRE */
@@ -36,6 +40,10 @@ struct shard {
 /* A shard with empty databases; memory on NUMA node `node`. Thread: any, at start. */
 struct shard *shard_create(uint16_t id, int node, const struct config *config);
 void shard_destroy(struct shard *shard);
+
+/* What is due from time to time: expiry, eviction, taking memory home. To be called
+ * EXPIRE_TICKS_PER_S (10) times a second or so, also while nothing else happens. */
+void shard_cron(struct shard *shard, int64_t now_ms);
 
 /* Moves the shard's clock to `now_ms` if that is later. */
 void shard_tick(struct shard *shard, int64_t now_ms);

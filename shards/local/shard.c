@@ -1,0 +1,50 @@
+#include "shards/local/shard.h"
+
+#include "core/base/mem.h"
+#include "shards/local/db_data.h"
+#include "shards/local/evict.h"
+#include "shards/local/expire.h"
+#include "shards/local/lazyfree.h"
+
+struct shard *shard_create(uint16_t id, int node, const struct config *config)
+{
+    struct shard *shard = mem_alloc_aligned(sizeof *shard, 64);
+    *shard = (struct shard){.id = id, .config = config, .active_expire = true};
+    shard->heap = heap_create(node);
+    rng_init(&shard->rng, config->hash_seed ? config->hash_seed + id : rng_fresh_seed());
+    shard->lazyfree = lazyfree_create(shard);
+    shard->dbs = mem_alloc(config->databases * sizeof(struct db *));
+    for (uint32_t i = 0; i < config->databases; i++)
+        shard->dbs[i] = db_create(shard, (uint16_t)i);
+    shard->expire = expire_create(shard);
+    shard->evict = evict_create(shard);
+    return shard;
+}
+
+void shard_destroy(struct shard *shard)
+{
+    if (!shard)
+        return;
+    evict_destroy(shard->evict);
+    expire_destroy(shard->expire);
+    for (uint32_t i = 0; i < shard->config->databases; i++)
+        db_destroy(shard->dbs[i]);
+    mem_free(shard->dbs);
+    lazyfree_destroy(shard->lazyfree);
+    heap_destroy(shard->heap);
+    mem_free(shard);
+}
+
+void shard_tick(struct shard *shard, int64_t now_ms)
+{
+    if (now_ms > shard->now_ms)
+        shard->now_ms = now_ms;
+}
+
+void shard_cron(struct shard *shard, int64_t now_ms)
+{
+    shard_tick(shard, now_ms);
+    heap_tend(shard->heap);
+    expire_tick(shard->expire);
+    evict_tick(shard->evict);
+}
