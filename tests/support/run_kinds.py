@@ -129,8 +129,11 @@ def run_kind(kind, folder, server_options, budget, options):
         process = subprocess.Popen(command, cwd=ROOT, env=environment(reports), text=True,
                                    errors="replace", stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, start_new_session=True)
+        late = []
+
         # An alarm rather than a thread: reading its lines is all there is to do meanwhile.
         def too_late(_signal, _frame):
+            late.append(True)
             say(f"{kind.name}: still running {GRACE_S} s after its budget of {budget} s; killed")
             os.killpg(process.pid, signal.SIGKILL)
         signal.signal(signal.SIGALRM, too_late)
@@ -149,7 +152,9 @@ def run_kind(kind, folder, server_options, budget, options):
         except ProcessLookupError:
             pass
         reported = print_reports(reports)
-    if not said_result:
+    if late:
+        failed += 1
+    elif not said_result:
         say(f"{kind.name}: ended (status {status}) without saying how many passed")
         failed += 1
     elif status != 0 and failed == 0:
