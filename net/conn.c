@@ -46,6 +46,7 @@ static bool read_thoroughly(struct conn *conn, struct arena *arena, struct args 
         *out_result = CONN_NEXT_NONE;
         return true;
     case RESP_COMMAND:
+        conn->has_inline |= window.ptr[0] != '*';
         end_command(conn, parser, len);
         *out_result = CONN_NEXT_COMMAND;
         return true;

@@ -67,14 +67,15 @@ struct conn {
     enum conn_class class;
 
     /* The rest belongs to net; readable. */
-    bool closing;   /* conn_close() was called: output is dropped, on_close follows */
-    bool ended;     /* the peer sends no more */
-    bool broken;    /* a protocol error: no more input is taken */
-    bool gone;      /* on_close was called; the struct waits to be unpinned */
-    bool receiving; /* receive_op is out */
-    bool cancelled; /* and is being taken back */
-    bool paused;    /* and is not to be sent out again yet */
-    bool in_flight; /* send_op is out */
+    bool closing;    /* conn_close() was called: output is dropped, on_close follows */
+    bool ended;      /* the peer sends no more */
+    bool broken;     /* a protocol error: no more input is taken */
+    bool gone;       /* on_close was called; the struct waits to be unpinned */
+    bool receiving;  /* receive_op is out */
+    bool cancelled;  /* and is being taken back */
+    bool paused;     /* and is not to be sent out again yet */
+    bool in_flight;  /* send_op is out */
+    bool has_inline; /* words since the last conn_settle() may lie in the arena */
     bool has_received;
     uint16_t received_id;
     int fd;
@@ -133,7 +134,7 @@ void conn_settle(struct conn *conn);
 
 /* If the last words lie in the connection's own buffer: hands that buffer over, so that words stay
  * valid as long as `*out_input` lives; the unparsed rest moves to a fresh buffer. False, and
- * nothing done, when they lie in the ring's buffer: they must be copied then. */
+ * nothing done, when they lie elsewhere: they must be copied then. */
 bool conn_detach_input(struct conn *conn, struct buf *out_input);
 
 /* Bytes received and not yet parsed, and what the buffer for them takes (CLIENT LIST). */

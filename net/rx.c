@@ -134,6 +134,7 @@ static void tidy_own(struct conn *conn)
 
 void conn_unread(struct conn *conn, const struct args *args)
 {
+    DEBUG_ASSERT(!conn->parser);
     if (conn->has_received) {
         conn->received -= args->wire_bytes;
         conn->received_len += args->wire_bytes;
@@ -144,6 +145,7 @@ void conn_unread(struct conn *conn, const struct args *args)
 
 void conn_settle(struct conn *conn)
 {
+    conn->has_inline = false;
     if (conn->has_received)
         settle_received(conn);
     else
@@ -153,7 +155,7 @@ void conn_settle(struct conn *conn)
 
 bool conn_detach_input(struct conn *conn, struct buf *out_input)
 {
-    if (conn->has_received || conn->in.cap == 0)
+    if (conn->has_received || conn->in.cap == 0 || conn->has_inline)
         return false;
     renew(conn, out_input);
     return true;

@@ -122,3 +122,42 @@ HouseTest(conn, gives_its_own_buffer_away_with_the_words_in_it)
     buf_fini(&input);
     close(client);
 }
+
+HouseTest(conn, does_not_give_its_buffer_away_when_words_lie_in_the_arena)
+{
+    int client;
+    struct conn *conn = house_connect(house, &client);
+    client_send(client, BYTES("ECHO \"a"));
+    house_turn_until(house, house->inputs == 1);
+    house->keeps_ready = true;
+    client_send(client, BYTES("\\x41\"\r\n"));
+    house_turn_until(house, house->inputs == 2);
+    struct args args;
+    struct bytes error;
+    cr_assert_eq(conn_next(conn, &house->arena, &args, &error), CONN_NEXT_COMMAND);
+    cr_assert(bytes_equal(args.words[1], BYTES("aA")));
+    struct buf input;
+    cr_assert_not(conn_detach_input(conn, &input));
+    conn_settle(conn);
+    conn->is_ready = false;
+    close(client);
+}
+
+HouseTest(conn, takes_a_command_back)
+{
+    int client;
+    struct conn *conn = house_connect(house, &client);
+    house->keeps_ready = true;
+    client_send(client, BYTES("PING\r\n*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\n"));
+    house_turn_until(house, house->inputs == 1);
+    struct args args;
+    struct bytes error;
+    cr_assert_eq(conn_next(conn, &house->arena, &args, &error), CONN_NEXT_COMMAND);
+    cr_assert_eq(conn_next(conn, &house->arena, &args, &error), CONN_NEXT_COMMAND);
+    conn_unread(conn, &args);
+    conn_settle(conn);
+    house->keeps_ready = false;
+    house_turn_until(house, house->notes.len > 0);
+    expect_notes(house, "[ECHO][hi]\n");
+    close(client);
+}
