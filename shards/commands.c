@@ -18,7 +18,13 @@
     FAMILY(multi_commands, "transactions")                                                         \
     FAMILY(conn_commands, "connection")                                                            \
     FAMILY(client_commands, "connection")                                                          \
+    FAMILY(server_commands, "server")                                                              \
+    FAMILY(config_commands, "server")                                                              \
+    FAMILY(command_commands, "server")                                                             \
     FAMILY(info_commands, "server")                                                                \
+    FAMILY(memory_commands, "server")                                                              \
+    FAMILY(debug_commands, "server")                                                               \
+    FAMILY(function_commands, "scripting")                                                         \
     FAMILY(slowlog_commands, "server")                                                             \
     FAMILY(latency_commands, "server")                                                             \
     FAMILY(monitor_commands, "server")

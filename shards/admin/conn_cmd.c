@@ -230,7 +230,7 @@ const struct command conn_commands[] = {
     {.name = "auth", .arity = -2, .run = cmd_auth, .plan = PLAN_HERE,
      .flags = CMD_NOSCRIPT | CMD_LOADING | CMD_STALE | CMD_FAST | CMD_NO_AUTH | CMD_SENTINEL |
               CMD_ALLOW_BUSY,
-     .acl = ACL_CONNECTION, .syntax = "[username] password", .since = "1.0.0",
+     .acl = ACL_CONNECTION, .syntax = "[username]@6.0.0 password", .since = "1.0.0",
      .cost = "O(N) where N is the number of passwords of the user",
      .brief = "Logs the connection in."},
     {0},

@@ -159,6 +159,16 @@ static void write_fragmentation(struct buf *text, size_t used, size_t resident)
     buf_add_format(text, "mem_fragmentation_bytes:%lld\r\n", (long long)resident - (long long)used);
 }
 
+/* "jemalloc-5.3.0", without what it says of its build. */
+static void write_allocator_name(struct buf *text)
+{
+    const char *name = mem_allocator_name();
+    size_t len = strcspn(name, "-");
+    if (name[len])
+        len += 1 + strcspn(name + len + 1, "-");
+    buf_add_format(text, "mem_allocator:%.*s\r\n", (int)len, name);
+}
+
 static void write_memory(struct buf *text, const struct info *info)
 {
     const struct info_numbers *all = &info->sums->all;
@@ -175,8 +185,10 @@ static void write_memory(struct buf *text, const struct info *info)
     number(text, "used_memory_overhead", used - dataset);
     number(text, "used_memory_startup", startup);
     number(text, "used_memory_dataset", dataset);
+    double dataset_percent = used > startup ? 100 * (double)dataset / (double)(used - startup) : 0;
     buf_add_format(text, "used_memory_dataset_perc:%.2f%%\r\n",
-                   used > startup ? 100 * ratio((double)dataset, (double)(used - startup)) : 0);
+                   dataset_percent < 100 ? dataset_percent
+                                         : 100); /* empty slabs are there from the start */
     number(text, "allocator_allocated", allocator.allocated);
     number(text, "allocator_active", allocator.active);
     number(text, "allocator_resident", allocator.resident);
@@ -195,7 +207,7 @@ static void write_memory(struct buf *text, const struct info *info)
                 "mem_clients_slaves");
     number(text, "mem_clients_normal", all->client_bytes);
     zeros(text, "mem_cluster_links mem_aof_buffer");
-    word(text, "mem_allocator", mem_allocator_name());
+    write_allocator_name(text);
     zeros(text, "active_defrag_running");
     number(text, "lazyfree_pending_objects", all->shard.lazyfree_pending_objects);
     number(text, "lazyfreed_objects", all->shard.lazyfreed_objects);

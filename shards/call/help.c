@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "shards/call/call.h"
+#include "shards/call/syntax.h"
 
 static void add_upper(struct buf *line, const char *text)
 {
@@ -32,7 +33,7 @@ enum status help_run(struct call *call)
         add_upper(&line, row->name);
         if (row->syntax && row->syntax[0]) {
             buf_add_char(&line, ' ');
-            buf_add_text(&line, row->syntax);
+            syntax_show(row->syntax, &line);
         }
         reply_line(call->reply, &line);
         buf_add_text(&line, "    ");

@@ -100,6 +100,7 @@ void group_whole_call(struct home *home, const struct group_call *from, struct c
         .db_index = from->db_index,
         .resp = from->resp,
         .flags = from->flags,
+        .home = home,
     };
     run_place(home, out_call, home->shard);
 }
