@@ -28,8 +28,6 @@
 #include "shards/route/shard_set.h"
 #include "shards/route/together.h"
 
-#define FILES_RESERVED 32u /* descriptors that are not clients: logs, listeners, rings */
-
 struct thread {
     pthread_t id;
     struct home *home;
@@ -159,14 +157,10 @@ static void log_block(const struct server *server, const struct config *config, 
 /* As many clients as there are descriptors for. */
 static uint64_t raise_limits(const struct server *server, struct config *config)
 {
-    uint64_t wanted = config->maxclients + FILES_RESERVED + 8ull * server->shard_count;
-    uint64_t files = limits_raise_files(wanted);
-    if (files < wanted) {
-        uint64_t spare = files > FILES_RESERVED + 8ull * server->shard_count
-                             ? files - FILES_RESERVED - 8ull * server->shard_count
-                             : 1;
-        config->maxclients = (uint32_t)spare;
-    }
+    uint64_t reserved = CONFIG_FILES_RESERVED + CONFIG_FILES_PER_SHARD * server->shard_count;
+    uint64_t files = limits_raise_files(config->maxclients + reserved);
+    if (files < config->maxclients + reserved)
+        config->maxclients = files > reserved ? (uint32_t)(files - reserved) : 1;
     limits_raise_memlock(16ull << 20);
     uint32_t somaxconn = limits_somaxconn();
     if (somaxconn && config->tcp_backlog > somaxconn)

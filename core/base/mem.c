@@ -269,6 +269,11 @@ const char *mem_allocator_name(void)
     return "jemalloc-" JEMALLOC_VERSION;
 }
 
+void mem_allocator_report(void (*write)(void *context, const char *text), void *context)
+{
+    malloc_stats_print(write, context, NULL);
+}
+
 void mem_release_unused(void)
 {
     char name[48];
@@ -316,6 +321,11 @@ struct mem_allocator_stats mem_allocator_stats(void)
 const char *mem_allocator_name(void)
 {
     return "libc";
+}
+
+void mem_allocator_report(void (*write)(void *context, const char *text), void *context)
+{
+    write(context, "This allocator has no report.\n");
 }
 
 void mem_release_unused(void)

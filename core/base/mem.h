@@ -44,6 +44,9 @@ struct mem_allocator_stats mem_allocator_stats(void);
 /* "jemalloc-5.3.0-…" or "libc". */
 const char *mem_allocator_name(void);
 
+/* The allocator's own report, line by line, for people (MEMORY MALLOC-STATS). */
+void mem_allocator_report(void (*write)(void *context, const char *text), void *context);
+
 /* Makes the allocator give unused pages back to the system now (MEMORY PURGE). */
 void mem_release_unused(void);
 

@@ -204,15 +204,15 @@ static bool differ_in_oom_score(const struct config *a, const struct config *b)
            a->oom_score_adj_values[0] != b->oom_score_adj_values[0];
 }
 
-bool config_process_change(const struct config *old, const struct config *new,
+bool config_process_change(const struct config *before, const struct config *after,
                            struct option_error *error)
 {
-    if (differ_in_oom_score(old, new) && set_oom_score(new) < 0) {
-        if (set_oom_score(old) < 0)
+    if (differ_in_oom_score(before, after) && set_oom_score(after) < 0) {
+        if (set_oom_score(before) < 0)
             log_warn("config.restore_failed", "options=\"oom-score-adj\"");
         return option_fail(error, "Failed to set current oom_score_adj. Check server logs.");
     }
-    log_set_level((enum log_level) new->loglevel);
-    set_title(new);
+    log_set_level((enum log_level)after->loglevel);
+    set_title(after);
     return true;
 }

@@ -25,7 +25,7 @@ void config_process_end(const struct config *config);
 
 /* Puts into effect what differs between the two. False with the reason; what was changed is then
  * changed back. Thread: any home, for one CONFIG SET at a time. */
-MUST_CHECK bool config_process_change(const struct config *old, const struct config *new,
+MUST_CHECK bool config_process_change(const struct config *before, const struct config *after,
                                       struct option_error *error);
 
 /* Says that what `option` was set to has no effect here, if that is so. Thread: any. */

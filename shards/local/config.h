@@ -24,7 +24,9 @@
 #define CONFIG_SAVE_POINTS_MAX 32
 #define CONFIG_PERCENTILES_MAX 32
 #define CONFIG_OOM_SCORES 3
-#define CONFIG_OPTIONS_MAX 256 /* rows of admin/options.c */
+#define CONFIG_FILES_RESERVED 32u /* descriptors that are not clients: logs, files */
+#define CONFIG_FILES_PER_SHARD 8u /* rings, listeners */
+#define CONFIG_OPTIONS_MAX 256    /* rows of admin/options.c */
 
 enum maxmemory_policy {
     MAXMEMORY_NOEVICTION,
@@ -59,8 +61,7 @@ struct config {
     bool lend;          /* lend sleeping shards; no: always poke */
     uint64_t hash_seed; /* 0: drawn at start */
     uint32_t order_log_entries;
-    const char
-        *server_cpulist; /* CPUs to run on, as taskset writes them; "": all that are usable */
+    const char *server_cpulist; /* CPUs to run on, as taskset has them; "": all usable */
 
     /* Network */
     const char *bind[CONFIG_BIND_MAX];

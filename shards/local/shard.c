@@ -44,6 +44,8 @@ void shard_tick(struct shard *shard, int64_t now_ms)
 void shard_cron(struct shard *shard, int64_t now_ms)
 {
     shard_tick(shard, now_ms);
+    if (shard->is_cron_paused)
+        return;
     heap_tend(shard->heap);
     expire_tick(shard->expire);
     evict_tick(shard->evict);

@@ -34,7 +34,8 @@ struct shard {
     struct db_observer *observers;
     struct rng rng;
     struct shard_stats stats;
-    bool active_expire; /* DEBUG SET-ACTIVE-EXPIRE */
+    bool active_expire;  /* DEBUG SET-ACTIVE-EXPIRE */
+    bool is_cron_paused; /* DEBUG PAUSE-CRON */
 };
 
 /* A shard with empty databases; memory on NUMA node `node`. Thread: any, at start. */

@@ -1,0 +1,79 @@
+/*
+ * dataset_digest: two operations build everything. Adding is exclusive or with the SHA-1 of some
+ * bytes, and does not care for order; mixing adds and then takes the SHA-1 of the sum, and does.
+ *
+ *     key    = mix(name), mix(type as a big-endian 32-bit number), value, add("!!expire!!") if it
+ * expires value  = mix(text) of a string db     = the keys' digests, each added all    = for each
+ * database with keys: mix(its index as such a number), then exclusive or with its db
+ */
+#include "shards/admin/dataset_digest.h"
+
+#include <arpa/inet.h>
+
+#include "core/type/str.h"
+
+#define TYPE_NUMBER_STRING 0u
+
+static void add(struct dataset_digest *digest, struct bytes bytes)
+{
+    struct dataset_digest hash;
+    digest_sha1(bytes, hash.bytes);
+    for (size_t i = 0; i < DIGEST_SHA1_LEN; i++)
+        digest->bytes[i] ^= hash.bytes[i];
+}
+
+static void mix(struct dataset_digest *digest, struct bytes bytes)
+{
+    add(digest, bytes);
+    struct dataset_digest sum = *digest;
+    digest_sha1(bytes_of(sum.bytes, sizeof sum.bytes), digest->bytes);
+}
+
+static void mix_number(struct dataset_digest *digest, uint32_t number)
+{
+    uint32_t big_endian = htonl(number);
+    mix(digest, bytes_of(&big_endian, sizeof big_endian));
+}
+
+void dataset_digest_mix_value(struct dataset_digest *digest, const struct value *value)
+{
+    char scratch[STR_SCRATCH];
+    ASSERT(value_type(value) == TYPE_STRING); /* the only type that there is */
+    mix_number(digest, TYPE_NUMBER_STRING);
+    mix(digest, str_view(value, scratch));
+    if (value_expire_at_ms(value) != DB_NO_EXPIRE)
+        add(digest, BYTES("!!expire!!"));
+}
+
+static void add_key(void *context, const struct value *value)
+{
+    struct dataset_digest digest = {0};
+    mix(&digest, value_name(value));
+    dataset_digest_mix_value(&digest, value);
+    add(context, bytes_of(digest.bytes, sizeof digest.bytes));
+}
+
+void dataset_digest_of_db(struct db *db, struct dataset_digest *out_sum)
+{
+    *out_sum = (struct dataset_digest){0};
+    db_each(db, add_key, out_sum);
+}
+
+void dataset_digest_add(struct dataset_digest *sum, const struct dataset_digest *more)
+{
+    for (size_t i = 0; i < DIGEST_SHA1_LEN; i++)
+        sum->bytes[i] ^= more->bytes[i];
+}
+
+void dataset_digest_mix_db(struct dataset_digest *digest, uint32_t index,
+                           const struct dataset_digest *sum)
+{
+    mix_number(digest, index);
+    dataset_digest_add(digest, sum);
+}
+
+void dataset_digest_hex(const struct dataset_digest *digest, char out[2 * DIGEST_SHA1_LEN + 1])
+{
+    digest_hex(out, digest->bytes, DIGEST_SHA1_LEN);
+    out[2 * DIGEST_SHA1_LEN] = '\0';
+}
