@@ -40,6 +40,7 @@ void run_place(struct home *home, struct call *call, struct shard *shard)
     call->shard = shard;
     call->shards = home->server->shards;
     call->slot_map = home->server->slot_map;
+    call->shard_count = (uint16_t)home->server->shard_count;
     call->db = shard->dbs[call->db_index];
     call->arena = &home->runner->arena;
     call->config = shard->config;
