@@ -151,6 +151,15 @@ static void warn_of_memory(const struct config *before, const struct config *aft
                  mem_used());
 }
 
+static bool has_new_value(const struct config_change *change, const struct change_value *value)
+{
+    struct buf text = {0};
+    option_get(value->option, change->base, &text);
+    bool is_new = !bytes_equal(buf_bytes(&text), value->text);
+    buf_fini(&text);
+    return is_new;
+}
+
 bool config_change_apply(struct config_change *change, uint32_t shard_count,
                          const struct option **out_option, struct option_error *error)
 {
@@ -170,7 +179,8 @@ bool config_change_apply(struct config_change *change, uint32_t shard_count,
     change->is_applied = true;
     warn_of_memory(before, after);
     for (uint32_t i = 0; i < change->value_count; i++)
-        config_process_log_idle(change->values[i].option);
+        if (has_new_value(change, &change->values[i]))
+            config_process_log_idle(change->values[i].option);
     return true;
 }
 

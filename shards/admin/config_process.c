@@ -84,21 +84,30 @@ static bool is_idle_and_named(const struct option *option, const struct config *
     return option->flags & OPTION_IDLE && option_is_named(option, config);
 }
 
+static bool is_idle_for(const struct option *option, const char *note, const struct config *config)
+{
+    return is_idle_and_named(option, config) && strcmp(option->note, note) == 0;
+}
+
+/* Has a row before `end` said this reason already? */
+static bool is_said(uint32_t end, const char *note, const struct config *config)
+{
+    for (uint32_t i = 0; i < end; i++)
+        if (is_idle_for(option_at(i), note, config))
+            return true;
+    return false;
+}
+
 /* One line a reason, with all options that were named and have none. */
 static void log_all_idle(const struct config *config)
 {
     for (uint32_t i = 0; i < option_count(); i++) {
         const struct option *first = option_at(i);
-        bool is_said = false;
-        for (uint32_t j = 0; j < i; j++)
-            is_said |= is_idle_and_named(option_at(j), config) &&
-                       strcmp(option_at(j)->note, first->note) == 0;
-        if (!is_idle_and_named(first, config) || is_said)
+        if (!is_idle_and_named(first, config) || is_said(i, first->note, config))
             continue;
         struct buf names = {0};
         for (uint32_t j = i; j < option_count(); j++)
-            if (is_idle_and_named(option_at(j), config) &&
-                strcmp(option_at(j)->note, first->note) == 0)
+            if (is_idle_for(option_at(j), first->note, config))
                 buf_add_format(&names, "%s%s", names.len ? " " : "", option_at(j)->name);
         log_info("config.no_effect", "options=\"%.*s\" because=\"%s\"", (int)names.len, names.ptr,
                  first->note);

@@ -73,11 +73,42 @@ static const struct option_word propagation_words[] = {
 };
 /* clang-format on */
 
+/* ---- Why an option is not obeyed ----------------------------------------------------------------
+ */
+
+#define SNAPSHOTS "snapshots are not built yet"
+#define JOURNAL "the append-only file is not built yet"
+#define REPLICAS "replication is not built yet"
+#define CLUSTER "cluster mode is not built yet"
+#define TLS "TLS is not built yet"
+#define ACL_RULES "ACL rules are not built yet"
+#define SCRIPTS "scripts are not built yet"
+#define MODULES "modules are not supported"
+#define PUBSUB "channels are not built yet"
+#define TRACKING "client-side caching is not built yet"
+#define COMPOUND "this version holds strings only"
+#define DEFRAG "defragmentation is not built yet"
+#define SLICES "long work is always done in slices beside the commands"
+#define THREADS "every shard's thread does its own input and output"
+#define CRASHES "crash reports are not built yet"
+#define DUMPS "RESTORE is not built yet"
+#define MARKS "sockets are not marked"
+#define OUTGOING "this version opens no connection of its own"
+#define CLIENT_MEMORY "clients are not evicted for their memory in this version"
+#define NO_CHILD "no child process or background thread is ever started"
+#define NO_WAIT "there is nothing to save, and no replica to wait for"
+#define PACE "each shard looks after its keys ten times a second, and paces itself by what it finds"
+#define NO_FORK "without a fork huge pages do no harm, and the tables want them"
+#define NO_KERNEL_BUG "the warnings that it silences do not exist here"
+#define NO_LOGO "there is no logo in the log"
+#define DEBUGGING "it is for debugging Redis itself"
+
 /* ---- Conditions ---------------------------------------------------------------------------------
  */
 
 #define HZ_MIN 1
 #define HZ_MAX 500
+#define BACKLOG_MIN 16384 /* bytes */
 #define SHUTDOWN_BOTH (CONFIG_SHUTDOWN_SAVE | CONFIG_SHUTDOWN_NOSAVE)
 #define HOST_NAME_MAX_LEN 256u /* bytes, one less is allowed */
 
@@ -88,10 +119,22 @@ static bool clamp_hz(int64_t *number, struct option_error *error)
     return true;
 }
 
+/* The same for the backlog, which Redis never makes smaller than this. */
+static bool clamp_backlog(int64_t *number, struct option_error *error)
+{
+    if (*number < BACKLOG_MIN)
+        *number = BACKLOG_MIN;
+    return true;
+}
+
+/* Whoever wants a snapshot at the end must not be let down silently; FORCE means: if it can be had.
+ */
 static bool check_shutdown(int64_t *number, struct option_error *error)
 {
     if ((*number & SHUTDOWN_BOTH) == SHUTDOWN_BOTH)
         return option_fail(error, "shutdown options SAVE and NOSAVE can't be used simultaneously");
+    if (*number & CONFIG_SHUTDOWN_SAVE && !(*number & CONFIG_SHUTDOWN_FORCE))
+        return option_fail(error, SNAPSHOTS);
     return true;
 }
 
@@ -166,34 +209,6 @@ static bool check_locale(struct bytes text, struct option_error *error)
     freelocale(locale);
     return true;
 }
-
-/* ---- Why an option is not obeyed ----------------------------------------------------------------
- */
-
-#define SNAPSHOTS "snapshots are not built yet"
-#define JOURNAL "the append-only file is not built yet"
-#define REPLICAS "replication is not built yet"
-#define CLUSTER "cluster mode is not built yet"
-#define TLS "TLS is not built yet"
-#define ACL_RULES "ACL rules are not built yet"
-#define SCRIPTS "scripts are not built yet"
-#define MODULES "modules are not supported"
-#define PUBSUB "channels are not built yet"
-#define TRACKING "client-side caching is not built yet"
-#define COMPOUND "this version holds strings only"
-#define DEFRAG "defragmentation is not built yet"
-#define SLICES "long work is always done in slices beside the commands"
-#define THREADS "every shard's thread does its own input and output"
-#define CRASHES "crash reports are not built yet"
-#define DUMPS "RESTORE is not built yet"
-#define MARKS "sockets are not marked"
-#define OUTGOING "this version opens no connection of its own"
-#define CLIENT_MEMORY "clients are not evicted for their memory in this version"
-#define NO_CHILD "no child process or background thread is ever started"
-#define NO_FORK "without a fork huge pages do no harm, and the tables want them"
-#define NO_KERNEL_BUG "the warnings that it silences do not exist here"
-#define NO_LOGO "there is no logo in the log"
-#define DEBUGGING "it is for debugging Redis itself"
 
 /* ---- The table ----------------------------------------------------------------------------------
  */
@@ -295,8 +310,8 @@ static const struct option rows[] = {
     {"ignore-warnings", NULL, OPTION_TEXT, ID, .note = NO_KERNEL_BUG},
     {"locale-collate", NULL, OPTION_TEXT, ID, .check_text = check_locale, .note = COMPOUND},
     {"shutdown-timeout", NULL, OPTION_NUMBER, ID, RANGE(0, INT_MAX), .number = 10, .note = REPLICAS},
-    {"shutdown-on-sigint", NULL, OPTION_WORDS, OPTION_MULTI, FIELD(shutdown_on_sigint), .words = shutdown_words, .check_number = check_shutdown},
-    {"shutdown-on-sigterm", NULL, OPTION_WORDS, OPTION_MULTI, FIELD(shutdown_on_sigterm), .words = shutdown_words, .check_number = check_shutdown},
+    {"shutdown-on-sigint", NULL, OPTION_WORDS, OPTION_MULTI | ID, .words = shutdown_words, .check_number = check_shutdown, .note = NO_WAIT},
+    {"shutdown-on-sigterm", NULL, OPTION_WORDS, OPTION_MULTI | ID, .words = shutdown_words, .check_number = check_shutdown, .note = NO_WAIT},
 
     /* Data. */
     {"databases", NULL, OPTION_NUMBER, IM, FIELD(databases), RANGE(1, INT_MAX), .number = 16},
@@ -307,7 +322,7 @@ static const struct option rows[] = {
     {"lfu-log-factor", NULL, OPTION_NUMBER, 0, FIELD(lfu_log_factor), RANGE(0, INT_MAX), .number = 10},
     {"lfu-decay-time", NULL, OPTION_NUMBER, 0, FIELD(lfu_decay_time), RANGE(0, INT_MAX), .number = 1},
     {"active-expire-effort", NULL, OPTION_NUMBER, 0, FIELD(active_expire_effort), RANGE(1, 10), .number = 1},
-    {"hz", NULL, OPTION_NUMBER, 0, FIELD(hz), RANGE(0, INT_MAX), .number = 10, .check_number = clamp_hz},
+    {"hz", NULL, OPTION_NUMBER, ID, FIELD(hz), RANGE(0, INT_MAX), .number = 10, .check_number = clamp_hz, .note = PACE},
     {"dynamic-hz", NULL, OPTION_BOOL, ID, .number = true, .note = SLICES},
     {"activerehashing", NULL, OPTION_BOOL, ID, .number = true, .note = SLICES},
     {"lazyfree-lazy-eviction", NULL, OPTION_BOOL, ID, .note = SLICES},
@@ -385,7 +400,7 @@ static const struct option rows[] = {
     {"replica-priority", "slave-priority", OPTION_NUMBER, ID, RANGE(0, INT_MAX), .number = 100, .note = REPLICAS},
     {"replica-read-only", "slave-read-only", OPTION_BOOL, ID, .number = true, .note = REPLICAS},
     {"replica-serve-stale-data", "slave-serve-stale-data", OPTION_BOOL, ID, .number = true, .note = REPLICAS},
-    {"repl-backlog-size", NULL, OPTION_MEMORY, ID, RANGE(1, LLONG_MAX), .number = 1 << 20, .note = REPLICAS},
+    {"repl-backlog-size", NULL, OPTION_MEMORY, ID, RANGE(1, LLONG_MAX), .number = 1 << 20, .check_number = clamp_backlog, .note = REPLICAS},
     {"repl-backlog-ttl", NULL, OPTION_NUMBER, ID, RANGE(0, LONG_MAX), .number = 3600, .note = REPLICAS},
     {"repl-disable-tcp-nodelay", NULL, OPTION_BOOL, ID, .note = REPLICAS},
     {"repl-diskless-load", NULL, OPTION_WORD, ID, .words = diskless_load_words, .note = REPLICAS},

@@ -46,7 +46,7 @@ enum supervised_word { SUPERVISED_NO, SUPERVISED_UPSTART, SUPERVISED_SYSTEMD, SU
 
 enum oom_score_word { OOM_SCORE_NO, OOM_SCORE_RELATIVE, OOM_SCORE_ABSOLUTE };
 
-/* shutdown-on-sigint, shutdown-on-sigterm: any of these bits, 0 is "default". */
+/* SHUTDOWN's words, and those of shutdown-on-sigint and -sigterm, where 0 is "default". */
 #define CONFIG_SHUTDOWN_SAVE (1u << 0)
 #define CONFIG_SHUTDOWN_NOSAVE (1u << 1)
 #define CONFIG_SHUTDOWN_NOW (1u << 2)
@@ -83,7 +83,7 @@ struct config {
     uint32_t maxmemory_eviction_tenacity;
     uint32_t lfu_log_factor, lfu_decay_time;
     uint32_t active_expire_effort;
-    uint32_t hz;
+    uint32_t hz;              /* for INFO only */
     bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
 
     /* Access */
@@ -112,7 +112,6 @@ struct config {
     const char *proc_title_template;
     enum oom_score_word oom_score_adj;
     int32_t oom_score_adj_values[CONFIG_OOM_SCORES]; /* the first is used: master, replica, child */
-    uint32_t shutdown_on_sigint, shutdown_on_sigterm; /* CONFIG_SHUTDOWN_* */
     struct config_save_point {
         int64_t seconds;
         int32_t changes;
