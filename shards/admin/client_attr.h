@@ -1,7 +1,6 @@
 /*
  * client_attr: what a client calls itself: its name, its library and that library's version.
- *
- * A field of struct session owns its bytes; len 0 means unset. Thread: home.
+ * Thread: any.
  */
 #pragma once
 
@@ -10,6 +9,3 @@
 /* Printable ASCII without blanks, so that CLIENT LIST stays readable by machines. Empty is valid.
  */
 bool client_attr_is_valid(struct bytes value);
-
-/* Replaces `*attr` by a copy of `value`; an empty value unsets it. */
-void client_attr_set(struct bytes *attr, struct bytes value);

@@ -46,7 +46,7 @@ static enum status cmd_setname(struct call *call)
     if (!client_attr_is_valid(call_arg(call, 2)))
         return call_fail_text(call, "ERR Client names cannot contain spaces, newlines or special "
                                     "characters.");
-    client_attr_set(&call->session->name, call_arg(call, 2));
+    session_set_text(&call->session->name, call_arg(call, 2));
     reply_ok(call->reply);
     return OK;
 }
@@ -65,7 +65,7 @@ static enum status cmd_setinfo(struct call *call)
         return call_fail_text(call,
                               "ERR %.*s cannot contain spaces, newlines or special characters.",
                               (int)option.len, option.ptr);
-    client_attr_set(attr, call_arg(call, 3));
+    session_set_text(attr, call_arg(call, 3));
     reply_ok(call->reply);
     return OK;
 }

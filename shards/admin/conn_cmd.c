@@ -154,7 +154,7 @@ static enum status cmd_hello(struct call *call)
                                     "<pass> option can be used to authenticate the client and "
                                     "select the RESP protocol version at the same time");
     if (hello.has_name)
-        client_attr_set(&session->name, hello.name);
+        session_set_text(&session->name, hello.name);
     if (hello.version)
         session->resp = call->reply->resp = (uint8_t)hello.version;
 
@@ -186,10 +186,9 @@ static enum status cmd_reset(struct call *call)
                         SESSION_NO_EVICT | SESSION_NO_TOUCH);
     session->db_index = 0;
     session->resp = call->reply->resp = 2;
-    client_attr_set(&session->name, (struct bytes){0});
+    session_set_text(&session->name, (struct bytes){0});
     session->user = "default";
-    session->authenticated = !has_password(call->config);
-    session->conn->trusted = session->authenticated;
+    session_let_in(session, has_password(call->config));
     reply_simple(call->reply, "RESET");
     return OK;
 }

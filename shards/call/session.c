@@ -10,12 +10,17 @@ struct session *session_create(struct home *home, uint64_t id, struct conn *conn
     session->conn = conn;
     session->home = home;
     session->resp = 2;
-    session->authenticated = !needs_password;
     session->user = "default";
     session->created_at_ms = session->active_at_ms = now_ms;
     conn->owner = session;
-    conn->trusted = session->authenticated;
+    session_let_in(session, needs_password);
     return session;
+}
+
+void session_let_in(struct session *session, bool needs_password)
+{
+    session->authenticated = !needs_password;
+    session->conn->trusted = session->authenticated;
 }
 
 void session_destroy(struct session *session)

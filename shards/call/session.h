@@ -37,16 +37,19 @@ struct session {
     int64_t created_at_ms, active_at_ms;
     const struct command *last_command;
     uint64_t commands, argv_bytes;
-    struct group *group;  /* out now, or NULL */
-    struct multi *multi;  /* commands queued since MULTI, or NULL */
-    bool paused;          /* CLIENT PAUSE holds its next command back */
-    bool closed;          /* its connection is gone; it lives on until its group has come home */
-    char *protocol_error; /* owed once the group is home, then the connection closes; owned */
+    struct group *group;     /* out now, or NULL */
+    struct multi *multi;     /* commands queued since MULTI, or NULL */
+    bool paused;             /* CLIENT PAUSE holds its next command back */
+    uint64_t opened_at_look; /* home->config_looks when it came */
+    bool closed;             /* its connection is gone; it lives on until its group has come home */
+    char *protocol_error;    /* owed once the group is home, then the connection closes; owned */
 };
 
 /* A session for a connection that was just adopted. Thread: home. */
 struct session *session_create(struct home *home, uint64_t id, struct conn *conn,
                                bool needs_password, int64_t now_ms);
+/* Makes it anew a client that has, or has not, to log in. */
+void session_let_in(struct session *session, bool needs_password);
 /* Frees it and what it owns, except `multi`, which must be gone. */
 void session_destroy(struct session *session);
 

@@ -152,11 +152,18 @@ void home_post(struct home *from, uint16_t to, void (*fn)(struct home *to, void 
 static void follow_config(struct home *home)
 {
     const struct config *old = home->config, *new = home->shard->config;
+    home->config_looks++;
     if (likely(old == new))
         return;
     home->config = new;
     conns_set_options(home->conns, &new->conn);
     welcome_follow_config(home, old, new);
+    /* Who came since the last look was let in by settings that had been replaced by then. */
+    for (struct session *session = home_first_session(home); session;
+         session = home_next_session(session)) {
+        if (session->opened_at_look + 1 == home->config_looks)
+            session_let_in(session, new->requirepass[0] != 0);
+    }
 }
 
 static void close_idle(struct home *home)
@@ -242,8 +249,9 @@ static void turn(struct home *home)
     ring_reap(home->ring);
     uint64_t from_ns = clock_mono_ns();
     home->now_ms = clock_wall_ms();
-    follow_config(home);
     drain(home);
+    follow_config(
+        home); /* after catching up: what CONFIG SET has answered holds for all that runs now */
     end_pause(home);
     if (!server_is_stopping(home->server))
         dispatch_run(home);

@@ -59,6 +59,7 @@ struct home {
     int64_t cron_at_ms;                              /* when the next cron is due */
     void (*cron)(struct home *home, int64_t now_ms); /* what admin does then, 10 times a second */
     uint32_t groups_out;
+    uint64_t config_looks; /* how often the thread has looked for new settings */
     bool was_paused, has_stopped;
     struct histogram *turn_times; /* ns of the turns since the last cron second */
 

@@ -86,6 +86,7 @@ void home_welcome(struct home *home, struct conn *conn)
     uint64_t id = 1 + atomic_fetch_add_explicit(&home->server->next_session_id, 1,
                                                 memory_order_relaxed);
     struct session *session = session_create(home, id, conn, needs_password, home->now_ms);
+    session->opened_at_look = home->config_looks;
     if (conn->peer.storage.ss_family == AF_UNIX)
         session->flags |= SESSION_UNIX;
     home->stats.connections_received++;
