@@ -287,7 +287,7 @@ static const struct command latency_subcommands[] = {
      .flags = LOOKS, .syntax = "event", .since = "2.8.13", .cost = "O(1)", .tips = TIPS,
      .brief = "Draws the samples of one kind of event."},
     {.name = "histogram", .arity = -2, .run = cmd_histogram, .plan = PLAN_ALL,
-     .merge = merge_histogram, .flags = LOOKS, .syntax = "[COMMAND=command [command ...]]",
+     .merge = merge_histogram, .flags = LOOKS, .syntax = "[COMMAND/string [COMMAND ...]]",
      .since = "7.0.0", .tips = TIPS,
      .cost = "O(N) where N is the number of commands with latency information being retrieved.",
      .brief = "Tells how long calls of the commands, or of all, have taken."},

@@ -170,7 +170,7 @@ const struct command server_commands[] = {
      .brief = "Draws something, and tells the version."},
     {.name = "shutdown", .arity = -1, .run = cmd_shutdown, .plan = PLAN_HERE,
      .flags = CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE | CMD_NO_MULTI | CMD_ALLOW_BUSY,
-     .syntax = "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", .since = "1.0.0",
+     .syntax = "[NOSAVE | SAVE] [NOW]@7.0.0 [FORCE]@7.0.0 [ABORT]@7.0.0", .since = "1.0.0",
      .cost = "O(1)",
      .brief = "Ends the server."},
     {0},

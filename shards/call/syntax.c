@@ -45,7 +45,7 @@ static const char lower_tokens[] = "normal master slave replica pubsub m km ft m
 /* How a choice is called, by its first token. */
 static const char *const choice_names[][2] = {
     {"NX", "condition"}, {"GT", "comparison"}, {"EX", "expiration"}, {"ASYNC", "flush-type"},
-    {"ASC", "order"},    {"m", "unit"},        {"BYTE", "unit"},
+    {"ASC", "order"},    {"m", "unit"},        {"BYTE", "unit"},     {"NOSAVE", "save-selector"},
 };
 
 static bool is_among(struct bytes word, const char *words)
@@ -153,9 +153,12 @@ static struct syntax_arg *parse_word(struct parser *parser, struct bytes name)
         arg->name = name.len ? name : word;
         arg->shown = word;
     }
-    if (*parser->at == '/') {
+    if (*parser->at == '/') { /* whatever it looks like, it stands for a value */
         parser->at++;
         arg->type = type_called(take_until(parser, "@"));
+        arg->token = (struct bytes){0};
+        arg->shown = word;
+        arg->name = name.len ? name : word;
     }
     take_since(parser, arg);
     return arg;

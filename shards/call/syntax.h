@@ -13,7 +13,7 @@
  * at the word or group, and left out when the syntax is shown to people:
  *
  *     name=word  name=[a | b]    another name than the usual one
- *     word/double                another type
+ *     word/double                another type; makes a value of what looks like a token
  *     word@6.2.0  [a]@6.2.0      since which version
  *
  * Thread: any.

@@ -101,7 +101,7 @@ const struct command counter_commands[] = {
     {.name = "incrbyfloat", .arity = 3, .run = cmd_incrbyfloat, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_STRING,
-     .syntax = "key increment", .since = "2.6.0", .cost = "O(1)",
+     .syntax = "key increment/double", .since = "2.6.0", .cost = "O(1)",
      .brief = "Adds any number to the one at a key."},
     {0},
 };

@@ -153,13 +153,13 @@ const struct command expire_commands[] = {
     {.name = "expire", .arity = -3, .run = cmd_expire, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
-     .syntax = "key seconds [NX | XX | GT | LT]", .since = "1.0.0", .cost = "O(1)",
+     .syntax = "key seconds [NX | XX | GT | LT]@7.0.0", .since = "1.0.0", .cost = "O(1)",
      .brief = "Lets a key live for a number of seconds."},
 
     {.name = "expireat", .arity = -3, .run = cmd_expireat, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
-     .syntax = "key unix-time-seconds [NX | XX | GT | LT]", .since = "1.2.0", .cost = "O(1)",
+     .syntax = "key unix-time-seconds [NX | XX | GT | LT]@7.0.0", .since = "1.2.0", .cost = "O(1)",
      .brief = "Lets a key live until a time in seconds."},
 
     {.name = "expiretime", .arity = 2, .run = cmd_expiretime, .plan = PLAN_ONE,
@@ -177,13 +177,13 @@ const struct command expire_commands[] = {
     {.name = "pexpire", .arity = -3, .run = cmd_pexpire, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
-     .syntax = "key milliseconds [NX | XX | GT | LT]", .since = "2.6.0", .cost = "O(1)",
+     .syntax = "key milliseconds [NX | XX | GT | LT]@7.0.0", .since = "2.6.0", .cost = "O(1)",
      .brief = "Lets a key live for a number of milliseconds."},
 
     {.name = "pexpireat", .arity = -3, .run = cmd_pexpireat, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
-     .syntax = "key unix-time-milliseconds [NX | XX | GT | LT]", .since = "2.6.0",
+     .syntax = "key unix-time-milliseconds [NX | XX | GT | LT]@7.0.0", .since = "2.6.0",
      .cost = "O(1)",
      .brief = "Lets a key live until a time in milliseconds."},
 

@@ -298,7 +298,7 @@ const struct command scan_commands[] = {
     {.name = "scan", .arity = -2, .run = cmd_scan, .plan = PLAN_WALK,
      .next_shard = scan_next_shard, .merge = scan_merge, .check = check_scan,
      .flags = CMD_READONLY, .acl = ACL_KEYSPACE,
-     .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]", .since = "2.8.0",
+     .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]@6.0.0", .since = "2.8.0",
      .cost = "O(COUNT) for a call, O(N) for a walk over the N keys of the database.",
      .brief = "Lists the keys of the database a few at a time.",
      .tips = "nondeterministic_output,request_policy:special,response_policy:special"},

@@ -210,6 +210,19 @@ static enum status cmd_getset(struct call *call)
     return OK;
 }
 
+/* The key is where it always is; whether its old value is read depends on the words. */
+static int set_find_keys(const struct bytes *args, uint32_t arg_count, uint32_t *out_index,
+                         uint16_t *out_flags)
+{
+    out_index[0] = 1;
+    out_flags[0] = KEY_OW | KEY_UPDATE;
+    for (uint32_t i = 3; i < arg_count; i++) {
+        if (bytes_is(args[i], "GET"))
+            out_flags[0] = KEY_RW | KEY_ACCESS | KEY_UPDATE;
+    }
+    return 1;
+}
+
 /* clang-format off */
 const struct command string_commands[] = {
     {.name = "get", .arity = 2, .run = cmd_get, .plan = PLAN_ONE,
@@ -241,9 +254,10 @@ const struct command string_commands[] = {
 
     {.name = "set", .arity = -3, .run = cmd_set, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE_FLAGS),
-     .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_STRING,
-     .syntax = "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | "
-               "PXAT unix-time-milliseconds | KEEPTTL]",
+     .find_keys = set_find_keys, .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_STRING,
+     .syntax = "key value [NX | XX]@2.6.12 [GET]@6.2.0 "
+               "[EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | "
+               "PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
      .since = "1.0.0", .cost = "O(1)",
      .brief = "Puts a string at a key, whatever was there; on condition and with a time to live "
               "if asked."},
