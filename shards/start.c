@@ -93,7 +93,9 @@ static struct server *make_server(struct config *config)
     snprintf(server->executable, sizeof(server->executable), "%s", config->executable);
     snprintf(server->config_file, sizeof(server->config_file), "%s", config->config_file);
     deal_slots(server);
-    server->counts = mem_zalloc(server->shard_count * sizeof(*server->counts));
+    size_t counts_bytes = server->shard_count * sizeof(*server->counts);
+    server->counts = mem_alloc_aligned(counts_bytes, _Alignof(struct server_count));
+    memset(server->counts, 0, counts_bytes);
     server->lanes = lanes_create(server->shard_count);
     server->shards = mem_zalloc(server->shard_count * sizeof(*server->shards));
     server->homes = mem_zalloc(server->shard_count * sizeof(*server->homes));

@@ -40,7 +40,8 @@ static struct order_slot *slot_of(const struct order *order, uint64_t at)
 struct order *order_create(uint32_t capacity)
 {
     ASSERT(capacity >= 8 && (capacity & (capacity - 1)) == 0);
-    struct order *order = mem_zalloc(sizeof(*order));
+    struct order *order = mem_alloc_aligned(sizeof(*order), _Alignof(struct order));
+    *order = (struct order){0};
     order->capacity = capacity;
     order->shift = (uint32_t)__builtin_ctz(capacity);
     order->memory = mem_zalloc(sizeof(struct order_slot) * (capacity + 1));
