@@ -4,6 +4,7 @@
  */
 #include "shards/call/call.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -26,7 +27,9 @@ enum status call_arg_range(struct call *call, uint32_t index, int64_t low, int64
     int64_t value;
     TRY(call_arg_int(call, index, &value));
     if (value < low || value > high)
-        return ERR_OUT_OF_RANGE;
+        return call_fail_text(
+            call, "ERR value is out of range, value must between %" PRId64 " and %" PRId64, low,
+            high);
     *out = value;
     return OK;
 }

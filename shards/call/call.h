@@ -60,7 +60,7 @@ static inline struct bytes call_arg(const struct call *call, uint32_t index)
 /* Numbers in Redis's strict forms. ERR_NOT_AN_INTEGER, ERR_NOT_A_FLOAT otherwise. */
 MUST_CHECK enum status call_arg_int(const struct call *call, uint32_t index, int64_t *out);
 MUST_CHECK enum status call_arg_double(const struct call *call, uint32_t index, double *out);
-/* An integer within [low, high]; ERR_OUT_OF_RANGE beyond. */
+/* An integer within [low, high]; beyond, an error that names the range. */
 MUST_CHECK enum status call_arg_range(struct call *call, uint32_t index, int64_t low, int64_t high,
                                       int64_t *out);
 bool call_arg_is(const struct call *call, uint32_t index, const char *word); /* in any case */
