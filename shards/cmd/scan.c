@@ -95,6 +95,15 @@ static enum status check_scan(struct call *call)
     return parse_scan(call, &scan);
 }
 
+/* The words of a command that check_scan() has let through. */
+static struct scan scan_words(struct call *call)
+{
+    struct scan scan;
+    enum status status = parse_scan(call, &scan);
+    ASSERT(status == OK);
+    return scan;
+}
+
 /* ---- SCAN on one shard --------------------------------------------------------------------- */
 
 static void scan_visit(void *context, const struct value *value)
@@ -148,18 +157,16 @@ static struct scan_part scan_part_read(struct bytes part)
     return read;
 }
 
-/* Where a walk from `cursor` starts; -1 for a cursor that no SCAN has given out. */
+/* Where a walk from `cursor` starts. One that no SCAN has given out is behind all keys. */
 static int first_shard(const struct call *call, uint64_t cursor)
 {
     uint64_t slot = cursor >> CURSOR_SLOT_SHIFT;
-    return slot < SLOT_COUNT ? call->slot_map[slot] : -1;
+    return call->slot_map[slot < SLOT_COUNT ? slot : SLOT_COUNT - 1];
 }
 
 static int scan_next_shard(struct call *call, const struct bytes *parts, uint32_t part_count)
 {
-    struct scan scan;
-    if (parse_scan(call, &scan) != OK)
-        return -1;
+    struct scan scan = scan_words(call);
     int first = first_shard(call, scan.cursor);
     if (part_count == 0)
         return first;
@@ -184,16 +191,12 @@ static uint64_t cursor_behind(const struct call *call, int last)
 
 static void scan_merge(struct call *call, const struct bytes *parts, uint32_t part_count)
 {
-    uint64_t cursor = 0;
     size_t name_count = 0;
     for (uint32_t i = 0; i < part_count; i++)
         name_count += scan_part_read(parts[i]).name_count;
-    struct scan scan;
-    if (part_count && parse_scan(call, &scan) == OK) {
-        int64_t stopped_at = scan_part_read(parts[part_count - 1]).cursor;
-        int last = first_shard(call, scan.cursor) + (int)part_count - 1;
-        cursor = stopped_at == SHARD_DONE ? cursor_behind(call, last) : (uint64_t)stopped_at;
-    }
+    int last = first_shard(call, scan_words(call).cursor) + (int)part_count - 1;
+    int64_t stopped_at = scan_part_read(parts[part_count - 1]).cursor;
+    uint64_t cursor = stopped_at == SHARD_DONE ? cursor_behind(call, last) : (uint64_t)stopped_at;
 
     char digits[NUM_INT_CAP];
     reply_array(call->reply, 2);
