@@ -18,6 +18,7 @@
 
 #include "core/base/mem.h"
 
+#define KEEPALIVE_MAX_S 32767u /* the kernel takes no more */
 #define DRAIN_WAIT_NS 1000000u /* one wait for the kernel in conns_destroy() */
 #define DRAIN_WAITS_MAX 5000u  /* after so many of them something is wrong */
 
@@ -91,6 +92,8 @@ static int set_option(int fd, int level, int name, int value)
 /* After `idle_s` of silence, three probes within as much time again find a dead peer. */
 static int set_keepalive(int fd, uint32_t idle_s)
 {
+    if (idle_s > KEEPALIVE_MAX_S)
+        idle_s = KEEPALIVE_MAX_S;
     int step = (int)(idle_s / 3 > 0 ? idle_s / 3 : 1);
     int result = set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     if (result == 0)
