@@ -5,8 +5,6 @@
  */
 #include "shards/admin/config_rewrite.h"
 
-#include <stdlib.h>
-
 #include "core/base/arena.h"
 #include "core/base/mem.h"
 #include "net/resp.h"
@@ -74,15 +72,18 @@ static void read_line(struct rewrite *rewrite, struct bytes text)
     add_line(rewrite, line);
 }
 
+/* What follows the last line end counts as a line, usually an empty one: it sets off what is
+ * appended. */
 static void read_lines(struct rewrite *rewrite, struct bytes text)
 {
-    while (text.len) {
-        const char *end = memchr(text.ptr, '\n', text.len);
-        size_t len = end ? (size_t)(end - text.ptr) : text.len;
+    for (const char *end; text.len && (end = memchr(text.ptr, '\n', text.len));) {
+        size_t len = (size_t)(end - text.ptr);
         read_line(rewrite, trim(bytes_of(text.ptr, len)));
-        text.ptr += end ? len + 1 : len;
-        text.len -= end ? len + 1 : len;
+        text.ptr += len + 1;
+        text.len -= len + 1;
     }
+    if (rewrite->count || text.len)
+        read_line(rewrite, trim(text));
 }
 
 static void put(void *context, const struct option *option, struct bytes text, bool is_forced)
