@@ -1,7 +1,7 @@
 /* main: reads the command line and serves. */
 #include <stdio.h>
 
-#include "shards/admin/config.h"
+#include "shards/admin/config_load.h"
 #include "shards/call/command_table.h"
 #include "shards/commands.h"
 #include "shards/start.h"

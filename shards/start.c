@@ -17,7 +17,7 @@
 #include "core/os/log.h"
 #include "core/os/signal.h"
 #include "net/listener.h"
-#include "shards/admin/config.h"
+#include "shards/admin/config_copy.h"
 #include "shards/admin/config_process.h"
 #include "shards/admin/home_admin.h"
 #include "shards/local/shard.h"

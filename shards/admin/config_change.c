@@ -17,7 +17,7 @@
 #include "core/os/limits.h"
 #include "core/os/log.h"
 #include "net/listener.h"
-#include "shards/admin/config.h"
+#include "shards/admin/config_copy.h"
 #include "shards/admin/config_process.h"
 #include "shards/local/shard.h"
 #include "shards/route/announce.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/num.h"
-#include "shards/admin/config.h"
+#include "shards/admin/config_copy.h"
 #include "shards/admin/proc_title.h"
 
 #define OOM_SCORE_MAX 2000

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "core/base/num.h"
-#include "shards/admin/config.h"
+#include "shards/admin/config_copy.h"
 #include "shards/admin/options.h"
 
 #define KIB 1024

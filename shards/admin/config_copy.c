@@ -1,8 +1,8 @@
 /*
- * config: the whole object. Its texts lie in an arena of its own, so that freeing is one step and a
- * text that CONFIG SET replaces lives until its object goes.
+ * config_copy: the whole object. Its texts lie in an arena of its own, so that freeing is one step
+ * and a text that CONFIG SET replaces lives until its object goes.
  */
-#include "shards/admin/config.h"
+#include "shards/admin/config_copy.h"
 
 #include <limits.h>
 #include <unistd.h>

@@ -1,10 +1,12 @@
 /*
- * config_file: reads redis.conf, standard input and the command line.
+ * config_load: reads redis.conf, standard input and the command line.
  *
  * All three become one text, read line by line: the file first, then standard input, then a line
  * for each option of the command line. So what comes later wins, and an error names a line of that
  * text. An include is read where it stands, as a text of its own.
  */
+#include "shards/admin/config_load.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -14,7 +16,7 @@
 
 #include "core/base/mem.h"
 #include "net/resp.h"
-#include "shards/admin/config.h"
+#include "shards/admin/config_copy.h"
 #include "shards/admin/options.h"
 #include "shards/call/command_table.h"
 #include "shards/local/version.h"
@@ -262,20 +264,19 @@ static bool add_words(int argc, char **argv, int first, struct buf *lines)
     return reads_stdin;
 }
 
+/* Resolves "../" too, so that the name stays true after `dir` has moved us. */
 static const char *absolute_path(struct config *config, const char *path)
 {
-    if (path[0] == '/')
-        return option_keep_text(config, bytes_from_text(path));
-    /* "../" is resolved, so that the name stays true after `dir` moves us. */
-    char *real = realpath(path, NULL);
+    char real[PATH_MAX];
     struct buf text = {0};
-    if (real)
+    if (path[0] == '/')
+        buf_add_text(&text, path);
+    else if (realpath(path, real))
         buf_add_text(&text, real);
     else
         buf_add_format(&text, "%s/%s", config->dir, path);
     const char *kept = option_keep_text(config, buf_bytes(&text));
     buf_fini(&text);
-    free(real);
     return kept;
 }
 

@@ -1,7 +1,5 @@
 /*
- * config: making, copying and loading settings.
- *
- * Thread: any; an object belongs to its maker until it is published.
+ * config_load: settings from redis.conf, standard input and the command line. Thread: the only one.
  */
 #pragma once
 
@@ -9,14 +7,6 @@
 
 #include "core/base/check.h"
 #include "shards/local/config.h"
-
-/* All defaults. Never NULL. */
-struct config *config_default(void);
-
-/* A copy that shares nothing with `config`. Never NULL. */
-struct config *config_copy(const struct config *config);
-
-void config_free(struct config *config); /* accepts NULL */
 
 /* Reads settings in redis-server's manner: `argv[1]` a file unless it begins with '-', then
  * "--name value ..." and "-" for standard input as first or last word. --version and --help are
