@@ -1,0 +1,1 @@
+"""What perf/compare is made of."""
