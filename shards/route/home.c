@@ -256,8 +256,10 @@ static void turn(struct home *home)
     if (!server_is_stopping(home->server))
         dispatch_run(home);
     pack_send(home);
-    for (int round = 0; round < OWN_ROUNDS_MAX && has_own_work(home); round++)
-        drain(home); /* our own parts of what was just published */
+    for (int round = 0; round < OWN_ROUNDS_MAX && has_own_work(home); round++) {
+        drain(home);     /* our own parts of what was just published */
+        pack_send(home); /* a walk that came home goes on to its next stop */
+    }
     bool tasks_left = task_run(&home->shard->tasks, SLICE_US);
     heap_tend(home->shard->heap);
     if (home->now_ms >= home->cron_at_ms)
