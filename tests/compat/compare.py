@@ -15,17 +15,17 @@ def name_of(words):
     return name
 
 
-# ---- rules: each gets two replies that are not errors, and says whether they mean the same
+# ---- rules: each gets a command and two replies that are no errors: do these mean the same?
 
 
-def unordered(ours, theirs):
+def unordered(words, ours, theirs):
     return sorted(r.raw for r in ours.elements()) == sorted(r.raw for r in theirs.elements())
 
 
 def near(tolerance):
     """Times: both may differ by as much as the servers ran apart."""
 
-    def rule(ours, theirs):
+    def rule(words, ours, theirs):
         if ours.kind != ":" or theirs.kind != ":" or min(ours.value, theirs.value) < 0:
             return ours.raw == theirs.raw
         return abs(ours.value - theirs.value) <= tolerance
@@ -33,24 +33,24 @@ def near(tolerance):
     return rule
 
 
-def shape(ours, theirs):
+def shape(words, ours, theirs):
     """Of the same kind, and so are their elements."""
     if ours.kind != theirs.kind or ours.is_null() != theirs.is_null():
         return False
     left, right = ours.elements(), theirs.elements()
-    return len(left) == len(right) and all(map(shape, left, right))
+    return len(left) == len(right) and all(shape(words, *pair) for pair in zip(left, right))
 
 
-def scan(ours, theirs):
+def scan(words, ours, theirs):
     """A cursor is the server's own; a walk that is over at once has shown the same keys."""
     if ours.kind != "*" or [r.kind for r in ours.value] != ["$", "*"]:
         return False
-    if b"0" == ours.value[0].value == theirs.value[0].value:
-        return unordered(ours.value[1], theirs.value[1])
+    if words[1] == b"0" == ours.value[0].value == theirs.value[0].value:
+        return unordered(words, ours.value[1], theirs.value[1])
     return True
 
 
-def hello(ours, theirs):
+def hello(words, ours, theirs):
     """The same fields, the same protocol; version, server and id are each server's own."""
     left, right = ours.elements(), theirs.elements()
     if ours.kind != theirs.kind or len(left) != len(right):
@@ -64,8 +64,8 @@ def hello(ours, theirs):
     return True
 
 
-def same_count(ours, theirs):
-    return ours.kind == theirs.kind and len(ours.elements()) == len(theirs.elements())
+def anything(words, ours, theirs):
+    return True
 
 
 RULES = {
@@ -79,7 +79,9 @@ RULES = {
     "OBJECT IDLETIME": near(3),
     "TIME": shape,
     "HELLO": hello,
-    "COMMAND INFO": same_count,  # command_info.py looks inside
+    # What commands there are is each server's own; command_info.py looks at those that both have.
+    "COMMAND": anything,
+    "COMMAND INFO": anything,
 }
 
 
@@ -96,14 +98,21 @@ def same(words, ours, theirs, queued=()):
             return False
         return all(map(same, queued, left, right))
     rule = RULES.get(name)
-    return rule is not None and rule(ours, theirs)
+    return rule is not None and rule(words, ours, theirs)
 
 
 # ---- accepted differences
 
 
+LINE = re.compile(r"(about|ours|theirs|why)(: | = )(.*)")
+
+
 class Accepted:
-    """differences.txt: paragraphs of `about`, `ours`, `theirs` (patterns) and `why`."""
+    """differences.txt: paragraphs of `about`, `ours`, `theirs` and `why`.
+
+    A colon is followed by a pattern that is searched, an equals sign by the very text; what is left
+    out may be anything.
+    """
 
     def __init__(self, path):
         self.entries = []
@@ -111,16 +120,27 @@ class Accepted:
             paragraphs = re.split(r"\n\s*\n", file.read())
         for paragraph in paragraphs:
             lines = [line for line in paragraph.split("\n") if line and line[0] != "#"]
-            entry = dict(line.split(": ", 1) for line in lines)
-            if not entry:
-                continue
-            if set(entry) != {"about", "ours", "theirs", "why"}:
-                raise SystemExit("%s: a paragraph lacks a line: %s" % (path, paragraph))
-            self.entries.append([re.compile(entry[k], re.S) for k in ("about", "ours", "theirs")])
+            if lines:
+                self.entries.append(self.entry(lines))
 
-    def covers(self, about, ours, theirs):
+    @staticmethod
+    def entry(lines):
+        tests = {}
+        for line in lines:
+            match = LINE.fullmatch(line)
+            if not match:
+                raise SystemExit("differences.txt: what is %r?" % line)
+            key, sign, text = match.groups()
+            tests[key] = "^%s$" % re.escape(text) if sign == " = " else text
+        if "about" not in tests or "why" not in tests:
+            raise SystemExit("differences.txt: `about` and `why` must be there: %s" % lines)
+        return [re.compile(tests.get(key, ""), re.S) for key in ("about", "ours", "theirs")]
+
+    def covers(self, *texts):
+        """Is a difference at `about`, with replies `ours` and `theirs`, on the list?"""
         return any(
-            a.search(about) and o.search(ours) and t.search(theirs) for a, o, t in self.entries
+            all(pattern.search(text) for pattern, text in zip(entry, texts))
+            for entry in self.entries
         )
 
 
@@ -128,16 +148,22 @@ class Difference:
     """Where two servers part: at which command, and how."""
 
     def __init__(self, words, ours, theirs):
+        self.name = name_of(words)
         self.about = command_line(words)
         self.ours, self.theirs = shown(ours), shown(theirs)
 
     def kind(self):
-        """What must stay the same while a sequence is made shorter."""
-        return self.about.split(" ")[0].upper()
+        """What stays the same while a sequence is made shorter, and tells faults apart."""
+        return self.name, first_word(self.ours), first_word(self.theirs)
 
     def __str__(self):
         texts = [text[:SHOWN] for text in (self.about, self.ours, self.theirs)]
         return "at        %s\nsherd     %s\nredis     %s" % tuple(texts)
+
+
+def first_word(text):
+    """The kind of a reply: its first byte, and of an error its first words too."""
+    return text[:30] if text[1:2] == "-" else text[:2]
 
 
 def shown(reply):

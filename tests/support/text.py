@@ -1,5 +1,8 @@
 """Commands and replies as text: written and shown as redis-cli does."""
 
+import re
+
+PLAIN = re.compile(rb"[ !#-\[\]-~]*")  # what needs no escape
 ESCAPES = {"n": b"\n", "r": b"\r", "t": b"\t", "b": b"\b", "a": b"\a"}
 NAMES = {ord(v): k for k, v in ESCAPES.items()}
 
@@ -44,6 +47,8 @@ def quoted(line, at, word):
 
 def quote(data):
     """Bytes in double quotes, whatever they are."""
+    if PLAIN.fullmatch(data):
+        return '"' + data.decode("ascii") + '"'
     out = []
     for byte in data:
         if byte in b'"\\':
