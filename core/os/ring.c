@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/mem.h"
 #include "core/os/ring_backend.h"
 
 #define CREATE_RETRY_MS 20
@@ -100,9 +101,8 @@ void ring_cancel(struct ring *ring, struct ring_op *op)
 
 void ring_buffer_release(struct ring *ring, uint16_t buffer_id)
 {
-    DEBUG_ASSERT(buffer_id < ring->buffer_count && ring->free_count < ring->buffer_count);
-    ring->free_count++;
-    ring->methods->buffer_release(ring, buffer_id);
+    DEBUG_ASSERT(buffer_id < ring->buffer_count && ring->spare_count < ring->buffer_count);
+    ring->spares[ring->spare_count++] = buffer_id;
 }
 
 uint32_t ring_reap(struct ring *ring)
@@ -135,14 +135,14 @@ int ring_head_init(struct ring *ring, const struct ring_methods *methods, enum r
                    uint32_t buffer_count)
 {
     /* Pages become resident as receives touch them, which is why nobody clears them here. */
-    char *buffers = mmap(NULL, (size_t)buffer_count * RING_BUFFER_STRIDE, PROT_READ | PROT_WRITE,
+    char *buffers = mmap(NULL, (size_t)buffer_count * RING_BUFFER_BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (buffers == MAP_FAILED)
         return -errno;
     int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0) {
         int error = -errno;
-        munmap(buffers, (size_t)buffer_count * RING_BUFFER_STRIDE);
+        munmap(buffers, (size_t)buffer_count * RING_BUFFER_BYTES);
         return error;
     }
     *ring = (struct ring){.methods = methods,
@@ -150,14 +150,18 @@ int ring_head_init(struct ring *ring, const struct ring_methods *methods, enum r
                           .wake_fd = wake_fd,
                           .buffers = buffers,
                           .buffer_count = buffer_count,
-                          .free_count = buffer_count};
+                          .spare_count = buffer_count,
+                          .spares = mem_alloc(buffer_count * sizeof(uint16_t))};
+    for (uint32_t i = 0; i < buffer_count; i++)
+        ring->spares[i] = (uint16_t)(buffer_count - 1 - i);
     return 0;
 }
 
 void ring_head_fini(struct ring *ring)
 {
-    munmap(ring->buffers, (size_t)ring->buffer_count * RING_BUFFER_STRIDE);
+    munmap(ring->buffers, (size_t)ring->buffer_count * RING_BUFFER_BYTES);
     close(ring->wake_fd);
+    mem_free(ring->spares);
 }
 
 void ring_ops_add(struct ring_ops *ops, struct ring_op *op, enum ring_op_place place)

@@ -5,10 +5,6 @@
 
 #include "core/os/ring.h"
 
-/* Buffers begin this far apart: an odd number of cache lines, for at a distance of 16 KiB all
- * of them would begin in the same few sets of every cache and evict each other. */
-#define RING_BUFFER_STRIDE (RING_BUFFER_BYTES + 192u)
-
 enum ring_op_kind { RING_OP_ACCEPT, RING_OP_RECEIVE, RING_OP_POLL, RING_OP_SEND };
 
 enum ring_op_place {
@@ -27,7 +23,6 @@ struct ring_methods {
     void (*destroy)(struct ring *ring);
     void (*start)(struct ring *ring, struct ring_op *op);  /* kind, fd and send fields are set */
     void (*cancel)(struct ring *ring, struct ring_op *op); /* armed, and marked as cancelled */
-    void (*buffer_release)(struct ring *ring, uint16_t buffer_id);
     uint32_t (*reap)(struct ring *ring);
     void (*submit)(struct ring *ring);
     uint32_t (*wait)(struct ring *ring, uint64_t timeout_ns);
@@ -39,10 +34,10 @@ struct ring {
     const struct ring_methods *methods;
     enum ring_backend backend;
     int wake_fd; /* an eventfd; what any thread may write to */
-    /* Receive buffers. */
     char *buffers;
     uint32_t buffer_count;
-    uint32_t free_count;     /* not lent */
+    uint32_t spare_count;
+    uint16_t *spares; /* neither lent nor with the kernel; a stack: the last one used is warmest */
     struct ring_ops starved; /* receives, longest wait first */
     struct ring_ops ended;
 };
@@ -60,7 +55,7 @@ void ring_head_fini(struct ring *ring);
 
 static inline char *ring_buffer(const struct ring *ring, uint16_t buffer_id)
 {
-    return ring->buffers + (size_t)buffer_id * RING_BUFFER_STRIDE;
+    return ring->buffers + (size_t)buffer_id * RING_BUFFER_BYTES;
 }
 
 void ring_ops_add(struct ring_ops *ops, struct ring_op *op, enum ring_op_place place);

@@ -14,6 +14,7 @@
  * edge-triggered: each one ends a wait, none is read.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -39,8 +40,7 @@ struct epoll_ring {
     bool has_ns_wait; /* epoll_pwait2() works */
     struct watch *watches;
     int watch_count;
-    struct ring_ops sends;  /* queued */
-    uint16_t *free_buffers; /* a stack: the buffer used last is the warmest */
+    struct ring_ops sends; /* queued */
 };
 
 static struct epoll_ring *epoll_of(struct ring *ring)
@@ -147,14 +147,14 @@ static void try_send(struct epoll_ring *er, struct ring_op *op)
 static uint32_t receive(struct epoll_ring *er, struct ring_op *op)
 {
     struct ring *ring = &er->head;
-    if (ring->free_count == 0) {
+    if (ring->spare_count == 0) {
         watch_of(er, op->fd)->in = NULL;
         int r = tell(er, op->fd);
         (void)r;
         ring_ops_add(&ring->starved, op, RING_PLACE_STARVED);
         return 0;
     }
-    const uint16_t id = er->free_buffers[ring->free_count - 1];
+    const uint16_t id = ring->spares[ring->spare_count - 1];
     ssize_t got = recv(op->fd, ring_buffer(ring, id), RING_BUFFER_BYTES, MSG_DONTWAIT);
     if (got < 0 && is_passing(errno))
         return 0;
@@ -162,7 +162,7 @@ static uint32_t receive(struct epoll_ring *er, struct ring_op *op)
         end_watch(er, op, got == 0 ? 0 : -errno);
         return 0;
     }
-    ring->free_count--;
+    ring->spare_count--;
     const struct ring_event event = {
         .result = (int)got, .more = true, .buffer_id = id, .buffer = ring_buffer(ring, id)};
     op->done(op, &event);
@@ -248,7 +248,7 @@ static int wait_events(struct epoll_ring *er, struct epoll_event *events, uint64
 static uint32_t epoll_ring_wait(struct ring *ring, uint64_t timeout_ns)
 {
     struct epoll_ring *er = epoll_of(ring);
-    for (uint32_t i = ring->free_count; i > 0 && ring->starved.first; i--) {
+    for (uint32_t i = ring->spare_count; i > 0 && ring->starved.first; i--) {
         struct ring_op *op = ring->starved.first;
         ring_ops_remove(&ring->starved, op);
         wait_readable(er, op);
@@ -272,10 +272,17 @@ static uint32_t epoll_ring_reap(struct ring *ring)
 static void epoll_ring_start(struct ring *ring, struct ring_op *op)
 {
     struct epoll_ring *er = epoll_of(ring);
-    if (op->kind == RING_OP_SEND)
+    if (op->kind == RING_OP_SEND) {
         ring_ops_add(&er->sends, op, RING_PLACE_QUEUED);
-    else
-        wait_readable(er, op);
+        return;
+    }
+    if (op->kind == RING_OP_ACCEPT) {
+        /* The other calls can be told not to block; accept4() asks the listening socket. */
+        int flags = fcntl(op->fd, F_GETFL);
+        if (flags >= 0)
+            fcntl(op->fd, F_SETFL, flags | O_NONBLOCK);
+    }
+    wait_readable(er, op);
 }
 
 static void epoll_ring_cancel(struct ring *ring, struct ring_op *op)
@@ -297,11 +304,6 @@ static void epoll_ring_cancel(struct ring *ring, struct ring_op *op)
     }
 }
 
-static void epoll_ring_buffer_release(struct ring *ring, uint16_t buffer_id)
-{
-    epoll_of(ring)->free_buffers[ring->free_count - 1] = buffer_id;
-}
-
 static void epoll_ring_wake(struct ring *ring, struct ring *peer)
 {
     (void)ring; /* a write now costs the same as one at the end of the turn */
@@ -314,7 +316,6 @@ static void epoll_ring_destroy(struct ring *ring)
     close(er->epoll_fd);
     ring_head_fini(ring);
     mem_free(er->watches);
-    mem_free(er->free_buffers);
     mem_free(er);
 }
 
@@ -336,9 +337,6 @@ static int epoll_ring_create(const struct ring_options *options, struct ring **o
         goto close_epoll;
     }
     er->has_ns_wait = true;
-    er->free_buffers = mem_alloc(options->buffer_count * sizeof(uint16_t));
-    for (uint32_t i = 0; i < options->buffer_count; i++)
-        er->free_buffers[i] = (uint16_t)(options->buffer_count - 1 - i);
     *out_ring = &er->head;
     return 0;
 
@@ -356,7 +354,6 @@ const struct ring_methods ring_epoll_methods = {
     .destroy = epoll_ring_destroy,
     .start = epoll_ring_start,
     .cancel = epoll_ring_cancel,
-    .buffer_release = epoll_ring_buffer_release,
     .reap = epoll_ring_reap,
     .submit = epoll_ring_submit,
     .wait = epoll_ring_wait,

@@ -10,6 +10,12 @@
  * from ops. No generation is needed: an op stays its owner's until its last completion, so an
  * address is never reused while the kernel knows it.
  *
+ * The kernel takes buffers from its ring in order, so it walks through all that it is given: with
+ * 512 of them in circulation every receive is written to memory that has long left the cache (+0.05
+ * us at 40 bytes, +0.7 us at 6.5 KB, against 64). It is therefore given a window of few, refilled
+ * each turn with those released last. A window that proves too small doubles and the receive that
+ * it stopped goes on; one that is too large shrinks to what the last period needed.
+ *
  * A multishot op that the kernel ended for reasons of its own (the completion queue was full, no
  * buffer, a retry limit) is queued again before `done` is told, so a ring_cancel() inside `done`
  * follows it in the submission queue and finds it.
@@ -40,6 +46,8 @@
 #define SQ_ENTRIES 1024u
 #define CQ_ENTRIES 8192u
 #define BUFFER_GROUP 0
+#define WINDOW_MIN 32u             /* buffers */
+#define WINDOW_PERIOD_TURNS 1024   /* after which an over-large window shrinks */
 #define SEND_PIECE_MAX (1u << 30)  /* bytes of one submission; the kernel's own limit is 2 GiB */
 #define QUEUE_FULL_RETRIES 1000000 /* far beyond any shortage that passes */
 
@@ -56,6 +64,11 @@ struct uring {
     unsigned enter_flags;
     struct io_uring_buf_ring *buffer_ring;
     size_t buffer_ring_bytes;
+    uint32_t
+        offered_count; /* buffers that the kernel has, less those in completions not yet read */
+    uint32_t window;   /* what offered_count is filled up to */
+    uint32_t window_needed; /* the most used between two refills of this period */
+    uint32_t window_turns;  /* of this period */
 };
 
 static struct uring *uring_of(struct ring *ring)
@@ -180,7 +193,7 @@ static uint32_t finish_multishot(struct uring *uring, struct ring_op *op, int re
     if (flags & IORING_CQE_F_BUFFER) {
         event.buffer_id = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
         event.buffer = ring_buffer(ring, event.buffer_id);
-        ring->free_count--;
+        uring->offered_count--;
         if (unlikely(result <= 0)) {
             ring_buffer_release(ring, event.buffer_id);
             event.buffer = NULL;
@@ -188,6 +201,8 @@ static uint32_t finish_multishot(struct uring *uring, struct ring_op *op, int re
     }
     if (unlikely(!event.more)) {
         if (result == -ENOBUFS && op->kind == RING_OP_RECEIVE && !op->cancelled) {
+            if (ring->spare_count > 0 && uring->window < ring->buffer_count)
+                uring->window *= 2;
             ring_ops_add(&ring->starved, op, RING_PLACE_STARVED);
             return 0;
         }
@@ -257,11 +272,47 @@ static uint32_t run_completions(struct uring *uring)
 static void feed_starved(struct uring *uring)
 {
     struct ring *ring = &uring->head;
-    for (uint32_t i = ring->free_count; i > 0 && ring->starved.first; i--) {
+    for (uint32_t i = uring->offered_count + ring->spare_count; i > 0 && ring->starved.first; i--) {
         struct ring_op *op = ring->starved.first;
         ring_ops_remove(&ring->starved, op);
         queue_op(uring, op);
     }
+}
+
+/* Buffers that the window lacks; at the start of a refill, what the turn before it used. */
+static uint32_t lacking_count(const struct uring *uring)
+{
+    return uring->window > uring->offered_count ? uring->window - uring->offered_count : 0;
+}
+
+static void fit_window(struct uring *uring)
+{
+    if (lacking_count(uring) > uring->window_needed)
+        uring->window_needed = lacking_count(uring);
+    if (++uring->window_turns < WINDOW_PERIOD_TURNS)
+        return;
+    while (uring->window > WINDOW_MIN && uring->window / 2 > uring->window_needed)
+        uring->window /= 2;
+    uring->window_turns = uring->window_needed = 0;
+}
+
+/* Fills the window up, warmest buffer first. */
+static void offer_buffers(struct uring *uring)
+{
+    struct ring *ring = &uring->head;
+    fit_window(uring);
+    uint32_t count = lacking_count(uring);
+    if (count > ring->spare_count)
+        count = ring->spare_count;
+    if (count == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t id = ring->spares[--ring->spare_count];
+        io_uring_buf_ring_add(uring->buffer_ring, ring_buffer(ring, id), RING_BUFFER_BYTES, id,
+                              (int)ring->buffer_count - 1, (int)i);
+    }
+    io_uring_buf_ring_advance(uring->buffer_ring, (int)count);
+    uring->offered_count += count;
 }
 
 /* ---- Methods
@@ -273,8 +324,10 @@ static uint32_t uring_reap(struct ring *ring)
     if (unlikely(ring->starved.first))
         feed_starved(uring);
     const unsigned kernel_flags = __atomic_load_n(uring->kernel.sq.kflags, __ATOMIC_RELAXED);
-    if (queued_count(uring) || (kernel_flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)))
+    if (queued_count(uring) || (kernel_flags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW))) {
+        offer_buffers(uring);
         enter(uring, 0, IORING_ENTER_GETEVENTS, NULL);
+    }
     return run_completions(uring);
 }
 
@@ -292,6 +345,7 @@ static uint32_t uring_wait(struct ring *ring, uint64_t timeout_ns)
         return uring_reap(ring);
     if (unlikely(ring->starved.first))
         feed_starved(uring);
+    offer_buffers(uring);
     struct __kernel_timespec timeout = {.tv_sec = (long long)(timeout_ns / 1000000000u),
                                         .tv_nsec = (long long)(timeout_ns % 1000000000u)};
     if (timeout_ns == UINT64_MAX)
@@ -318,18 +372,6 @@ static void uring_cancel(struct ring *ring, struct ring_op *op)
     io_uring_prep_cancel64(entry, (uintptr_t)op | TAG_OP, 0);
     entry->flags |= IOSQE_CQE_SKIP_SUCCESS;
     set_user(entry, NULL, TAG_CANCEL);
-}
-
-static void give_buffer(struct uring *uring, uint16_t buffer_id)
-{
-    io_uring_buf_ring_add(uring->buffer_ring, ring_buffer(&uring->head, buffer_id),
-                          RING_BUFFER_BYTES, buffer_id, (int)uring->head.buffer_count - 1, 0);
-    io_uring_buf_ring_advance(uring->buffer_ring, 1);
-}
-
-static void uring_buffer_release(struct ring *ring, uint16_t buffer_id)
-{
-    give_buffer(uring_of(ring), buffer_id);
 }
 
 static void uring_wake(struct ring *ring, struct ring *peer)
@@ -400,8 +442,7 @@ static int uring_create(const struct ring_options *options, struct ring **out_ri
     r = set_up_buffers(uring, options->buffer_count);
     if (r < 0)
         goto exit_kernel;
-    for (uint32_t i = 0; i < options->buffer_count; i++)
-        give_buffer(uring, (uint16_t)i);
+    uring->window = WINDOW_MIN;
     queue_wake_fd(uring);
     /* Armed from here on: who knows the ring may wake it, however soon. */
     enter(uring, 0, 0, NULL);
@@ -422,7 +463,6 @@ const struct ring_methods ring_uring_methods = {
     .destroy = uring_destroy,
     .start = uring_start,
     .cancel = uring_cancel,
-    .buffer_release = uring_buffer_release,
     .reap = uring_reap,
     .submit = uring_submit,
     .wait = uring_wait,

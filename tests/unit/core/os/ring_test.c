@@ -393,7 +393,7 @@ static int listen_on(const char *name, struct sockaddr_un *out_address, socklen_
     int len = snprintf(out_address->sun_path + 1, sizeof(out_address->sun_path) - 1,
                        "sherd-ring-test-%d-%s", (int)getpid(), name);
     *out_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* blocking: the ring must not block */
     cr_assert_geq(fd, 0);
     cr_assert_eq(bind(fd, (struct sockaddr *)out_address, *out_len), 0);
     cr_assert_eq(listen(fd, 128), 0);
