@@ -284,6 +284,19 @@ void mem_release_unused(void)
 
 #else
 
+/* Sanitizers end the process when a size is too large, unless told to answer as malloc does. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 void mem_pool_init(struct mem_pool *pool)
 {
     *pool = (struct mem_pool){0};
@@ -369,9 +382,4 @@ void mem_unmap(void *ptr, size_t size)
 void mem_forget(void *ptr, size_t size)
 {
     madvise(ptr, size, MADV_DONTNEED);
-}
-
-void mem_prefer_huge(void *ptr, size_t size)
-{
-    madvise(ptr, size, MADV_HUGEPAGE);
 }

@@ -99,5 +99,3 @@ void *mem_map(size_t size, size_t align, int node);
 void mem_unmap(void *ptr, size_t size);
 /* The pages' content is forgotten, and their memory the system's until they are next touched. */
 void mem_forget(void *ptr, size_t size);
-/* Asks for huge pages below `ptr`. */
-void mem_prefer_huge(void *ptr, size_t size);

@@ -292,18 +292,28 @@ static void leaf_split(struct table *leaf, struct heap *heap, const struct table
     *leaf = (struct table){.root = (uintptr_t)tables | TABLE_IS_NODE, .count = count};
 }
 
-/* A node whose tables are all leaves becomes a leaf. */
+/* Moves all items below `from` to leaf `to`, whose items have lost `used_bits` of their hash. */
+static void tree_move(struct table *from, struct table *to, struct heap *heap,
+                      const struct table_ops *ops, uint32_t used_bits)
+{
+    if (!is_node(from)) {
+        leaf_rehash(from, to, false, heap, ops, used_bits);
+        leaf_free(from, heap);
+        return;
+    }
+    struct table *tables = node_tables(from);
+    for (uint32_t i = 0; i < FANOUT; i++)
+        tree_move(&tables[i], to, heap, ops, used_bits);
+    heap_free(heap, tables, FANOUT * sizeof *tables);
+}
+
+/* A node becomes a leaf. */
 static void node_merge(struct table *node, struct heap *heap, const struct table_ops *ops,
                        uint32_t used_bits)
 {
     struct table merged;
     leaf_init(&merged, heap, leaf_size_for(node->count));
-    struct table *tables = node_tables(node);
-    for (uint32_t i = 0; i < FANOUT; i++) {
-        leaf_rehash(&tables[i], &merged, false, heap, ops, used_bits);
-        leaf_free(&tables[i], heap);
-    }
-    heap_free(heap, tables, FANOUT * sizeof *tables);
+    tree_move(node, &merged, heap, ops, used_bits);
     *node = merged;
 }
 
@@ -356,7 +366,6 @@ void table_remove(struct table *table, struct heap *heap, const struct table_ops
     leaf->count--;
 
     if (unlikely(sparse_node)) {
-        /* Below it there are leaves only: a node under it would have merged before. */
         node_merge(sparse_node, heap, ops, sparse_depth * TABLE_FANOUT_BITS);
     } else if (leaf->count == 0) {
         leaf_free(leaf, heap);
