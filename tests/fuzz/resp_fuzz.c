@@ -94,6 +94,8 @@ static void reader_fini(struct reader *reader)
     buf_fini(&reader->notes);
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); /* libFuzzer's, who has no header */
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
