@@ -25,7 +25,7 @@ static enum status cmd_id(struct call *call)
 static enum status cmd_info(struct call *call)
 {
     struct buf text = {0};
-    client_info_add(&text, call->session, call_now_ms(call));
+    client_info_add(&text, call->session, call, call_now_ms(call));
     buf_add_char(&text, '\n');
     reply_verbatim(call->reply, buf_bytes(&text), "txt");
     buf_fini(&text);
@@ -168,7 +168,7 @@ static enum status cmd_list(struct call *call)
         if (!lists(call, session))
             continue;
         line.len = 0;
-        client_info_add(&line, session, call_now_ms(call));
+        client_info_add(&line, session, call, call_now_ms(call));
         part_add(&content, &session->id, sizeof(session->id));
         part_add_bytes(&content, buf_bytes(&line));
     }

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#include "core/base/num.h"
+#include "shards/call/call.h"
 #include "shards/call/command_table.h"
 #include "shards/call/session.h"
 #include "shards/route/home.h"
@@ -96,19 +98,42 @@ size_t client_info_bytes(const struct session *session)
            queued_bytes(session) + session->name.len + session->lib_name.len + session->lib_ver.len;
 }
 
+/* What a command takes on the wire, and what its words take. */
+struct footprint {
+    size_t wire_bytes, word_bytes;
+};
+
+static struct footprint footprint_of(const struct call *call)
+{
+    struct footprint footprint = {.wire_bytes = 3 + num_digits(call->arg_count)}; /* *2\r\n */
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        size_t len = call->args[i].len;
+        footprint.word_bytes += len;
+        footprint.wire_bytes += 5 + num_digits(len) + len; /* $6\r\nclient\r\n */
+    }
+    return footprint;
+}
+
 static void add_field(struct buf *text, const char *name, struct bytes value)
 {
     buf_add_text(text, name);
     buf_add_bytes(text, value);
 }
 
-void client_info_add(struct buf *text, const struct session *session, int64_t now_ms)
+void client_info_add(struct buf *text, const struct session *session, const struct call *call,
+                     int64_t now_ms)
 {
     const struct conn *conn = session->conn;
     char peer[ADDR_TEXT_MAX], local[ADDR_TEXT_MAX], flags[FLAGS_CAP];
     client_info_addr(session, peer, local, ADDR_TEXT_MAX);
     flag_letters(session, flags);
     bool is_queueing = session->flags & SESSION_IN_MULTI;
+    struct footprint running = {0};
+    const struct command *last = session->last_command;
+    if (session->id == call->client_id) {
+        running = footprint_of(call);
+        last = call->command;
+    }
 
     buf_add_format(text, "id=%llu addr=%s laddr=%s fd=%d", (unsigned long long)session->id, peer,
                    local, conn->fd);
@@ -118,15 +143,15 @@ void client_info_add(struct buf *text, const struct session *session, int64_t no
                    (long long)(now_ms - session->active_at_ms) / 1000, flags, session->db_index,
                    is_queueing && session->multi ? (int)session->multi->count
                                                  : (is_queueing ? 0 : -1));
-    buf_add_format(text, " qbuf=%zu qbuf-free=%zu argv-mem=%llu multi-mem=%zu",
-                   unparsed_bytes(conn), conn->in.cap - conn->in.len,
-                   (unsigned long long)session->argv_bytes, queued_bytes(session));
+    buf_add_format(text, " qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",
+                   unparsed_bytes(conn) + running.wire_bytes, conn->in.cap - conn->in.len,
+                   running.word_bytes, queued_bytes(session));
     buf_add_format(text, " rbs=%zu rbp=%zu obl=%zu oll=%d omem=%zu tot-mem=%zu", conn->out.cap,
                    conn->out.cap, conn->out.len, conn->sending.len > 0, conn->sending.cap,
                    client_info_bytes(session));
     buf_add_format(text, " events=%s%s cmd=%s user=%s redir=-1 resp=%u",
                    conn->receive_op.armed ? "r" : "", conn->send_op.armed ? "w" : "",
-                   session->last_command ? command_full_name(session->last_command) : "NULL",
+                   last ? command_full_name(last) : "NULL",
                    session->user ? session->user : "(superuser)", session->resp);
     add_field(text, " lib-name=", session->lib_name);
     add_field(text, " lib-ver=", session->lib_ver);

@@ -7,6 +7,7 @@
 
 #include "core/base/buf.h"
 
+struct call;
 struct home;
 struct session;
 
@@ -26,8 +27,10 @@ enum client_type client_type_of(const struct session *session);
  */
 void client_info_addr(const struct session *session, char out_peer[], char out_local[], size_t cap);
 
-/* Appends its line, without a line end. */
-void client_info_add(struct buf *text, const struct session *session, int64_t now_ms);
+/* Appends its line, without a line end. `call` is the command being run: if the client is its
+ * caller, that command is still in its input. */
+void client_info_add(struct buf *text, const struct session *session, const struct call *call,
+                     int64_t now_ms);
 
 /* Bytes of memory that the client takes: buffers, queued commands, its structures. */
 size_t client_info_bytes(const struct session *session);

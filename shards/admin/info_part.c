@@ -28,6 +28,7 @@ static void look_at_clients(struct info_numbers *numbers, struct home *home)
         const struct conn *conn = session->conn;
         uint64_t input = conn->in.cap, output = conn->out.cap + conn->sending.cap;
         numbers->clients++;
+        numbers->paused_clients += session->paused;
         numbers->client_bytes += client_info_bytes(session);
         if (input > numbers->max_input_bytes)
             numbers->max_input_bytes = input;

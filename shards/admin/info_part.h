@@ -27,6 +27,7 @@ struct info_numbers {
     struct shard_stats shard;
     struct conns_stats net;
     uint64_t clients, client_bytes;
+    uint64_t paused_clients;                    /* held back by CLIENT PAUSE */
     uint64_t max_input_bytes, max_output_bytes; /* the largest of any client now */
     uint64_t rates[INFO_RATES];                 /* per second */
     uint64_t denied_auth;

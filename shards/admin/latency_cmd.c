@@ -92,7 +92,8 @@ static struct latency_series *join_events(struct call *call, const struct bytes 
                 one->all_time_max_ms = max_ms;
             struct latency_sample *samples = arena_alloc(call->arena,
                                                          (one->count + more) * sizeof(*samples));
-            memcpy(samples, one->samples, one->count * sizeof(*samples));
+            if (one->count)
+                memcpy(samples, one->samples, one->count * sizeof(*samples));
             part_take(&content, samples + one->count, more * sizeof(*samples));
             one->samples = samples;
             one->count += more;

@@ -103,7 +103,7 @@ static void receive_line(struct home *to, void *message)
 static void on_command(void *context, const struct tap_event *event)
 {
     struct home *home = context;
-    if (event->rejected || event->call->command->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))
+    if (event->call->command->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))
         return;
     struct buf text = {0};
     monitor_add_line(&text, event, home->config->unix_socket);
@@ -123,7 +123,7 @@ static void on_command(void *context, const struct tap_event *event)
 void monitor_expect(struct home *home)
 {
     if (home->admin->monitor.everywhere++ == 0)
-        tap_add_after(&home->tap, on_command, home);
+        tap_add_before(&home->tap, on_command, home);
 }
 
 static void take_one_off(struct home *home, void *message)
@@ -131,7 +131,7 @@ static void take_one_off(struct home *home, void *message)
     (void)message;
     ASSERT(home->admin->monitor.everywhere > 0);
     if (--home->admin->monitor.everywhere == 0)
-        tap_remove_after(&home->tap, on_command);
+        tap_remove_before(&home->tap, on_command);
 }
 
 void monitor_expect_less(struct home *home)

@@ -59,7 +59,9 @@ const struct key *call_key(struct call *call, uint32_t index)
 struct db *call_db_at(struct call *call, uint32_t index, uint16_t db_number)
 {
     uint16_t slot = is_first_key(call, index) ? call->key.slot : key_slot(call->args[index]);
-    return call->shards[call->slot_map[slot]]->dbs[db_number];
+    struct shard *shard = call->shards[call->slot_map[slot]];
+    shard->no_touch = call->flags & CALL_NO_TOUCH;
+    return shard->dbs[db_number];
 }
 
 struct db *call_db(struct call *call, uint32_t index)
@@ -116,6 +118,7 @@ void call_write_error(struct call *call, enum status status)
 enum status call_run(struct call *call)
 {
     size_t mark = reply_mark(call->reply);
+    call->shard->no_touch = call->flags & CALL_NO_TOUCH;
     enum status status = call->command->run(call);
     if (unlikely(status != OK && status != WAITING)) {
         reply_rewind(call->reply, mark);

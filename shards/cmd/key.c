@@ -50,8 +50,10 @@ static enum status cmd_touch(struct call *call)
     int64_t count = 0;
     struct key_batch batch;
     for (uint32_t at = 1; key_batch_next(&batch, call, &at, 1);) {
-        for (uint32_t i = 0; i < batch.count; i++)
+        for (uint32_t i = 0; i < batch.count; i++) {
+            db_shard(batch.dbs[i])->no_touch = false; /* touching is what it is for */
             count += db_lookup(batch.dbs[i], batch.keys[i]) != NULL;
+        }
     }
     reply_int(call->reply, count);
     return OK;

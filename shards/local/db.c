@@ -115,6 +115,8 @@ static uint32_t first_access(const struct shard *shard)
 
 static inline void touch(struct shard *shard, struct value *record)
 {
+    if (unlikely(shard->no_touch))
+        return;
     uint32_t old = record_access(record);
     uint32_t now = unlikely(counts_uses(shard->config))
                        ? access_lfu_used(old, shard->now_ms, lfu_options(shard->config),

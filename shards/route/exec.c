@@ -79,6 +79,7 @@ static void run_here(struct home *home, struct group *group, struct multi_call *
     run_chunk(home, &call, 1, &result);
     queued->reply_at = result.reply_at;
     queued->reply_len = result.reply_end - result.reply_at;
+    queued->elapsed_ns = result.ns;
     queued->answered = true;
 }
 
@@ -124,6 +125,27 @@ bool exec_go_on(struct home *home, struct group *group)
     return false;
 }
 
+/* Those that looked at all threads have been told of when their parts were merged. */
+static void fire_after(struct home *home, const struct session *session, const struct multi *multi)
+{
+    struct call call = {.client_id = session->id, .resp = session->resp};
+    for (const struct multi_call *queued = multi->first; queued; queued = queued->next) {
+        if (queued->command->flags & CMD_LOOKS)
+            continue;
+        call.command = queued->command;
+        call.args = queued->args;
+        call.arg_count = queued->arg_count;
+        call.db_index = queued->db_index;
+        tap_fire_after(&home->tap, &(struct tap_event){
+                                       .call = &call,
+                                       .session = session,
+                                       .now_us = home->now_ms * 1000,
+                                       .elapsed_us = (uint32_t)(queued->elapsed_ns / 1000),
+                                       .failed = multi->replies.ptr[queued->reply_at] == '-',
+                                   });
+    }
+}
+
 void exec_write_replies(struct home *home, struct group *group)
 {
     const struct multi *multi = group->multi;
@@ -133,6 +155,8 @@ void exec_write_replies(struct home *home, struct group *group)
     reply_array(&reply, multi->count);
     for (const struct multi_call *queued = multi->first; queued; queued = queued->next)
         reply_raw(&reply, bytes_of(multi->replies.ptr + queued->reply_at, queued->reply_len));
+    if (home->tap.after_count)
+        fire_after(home, group->session, multi);
     command_stats_count(home->command_stats, exec->command->id, exec->one->elapsed_ns, false);
     if (exec->silent)
         reply.out->len = at;

@@ -105,34 +105,35 @@ void group_whole_call(struct home *home, const struct group_call *from, struct c
     run_place(home, out_call, home->shard);
 }
 
-static void write_reply(struct home *home, struct group *group, struct group_call *from,
-                        struct call *call)
+/* Returns the time that the command took: that of its parts, and of merging them. */
+static uint64_t write_reply(struct home *home, struct group *group, struct group_call *from,
+                            struct call *call)
 {
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < from->part_count; i++)
+        ns += from->parts[i]->elapsed_ns;
     if (!from->merges) {
         reply_raw(call->reply, hop_reply(from->one));
-        return;
+        return ns;
     }
     struct bytes *parts = arena_alloc(&group->arena, from->part_count * sizeof(*parts));
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < from->part_count; i++) {
+    for (uint32_t i = 0; i < from->part_count; i++)
         parts[i] = hop_reply(from->parts[i]);
-        ns += from->parts[i]->elapsed_ns;
-    }
     size_t at = call->reply->out->len;
+    uint64_t from_ticks = clock_ticks();
     from->command->merge(call, parts, from->part_count);
+    ns += clock_ticks_to_ns(clock_ticks() - from_ticks);
     bool failed = call->reply->out->ptr[at] == '-';
     command_stats_count(home->command_stats, from->command->id, ns, failed);
     if (failed)
         command_stats_count_error(home->command_stats, bytes_of(call->reply->out->ptr + at + 1,
                                                                 call->reply->out->len - at - 1));
+    return ns;
 }
 
-static void fire_after(struct home *home, const struct group *group, const struct group_call *from,
-                       const struct call *call, bool failed)
+static void fire_after(struct home *home, const struct group *group, const struct call *call,
+                       uint64_t ns, bool failed)
 {
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < from->part_count; i++)
-        ns += from->parts[i]->elapsed_ns;
     tap_fire_after(&home->tap, &(struct tap_event){.call = call,
                                                    .session = group->session,
                                                    .now_us = home->now_ms * 1000,
@@ -149,9 +150,9 @@ void group_write_reply(struct home *home, struct group *group, struct group_call
     group_whole_call(home, from, &call);
     call.reply = &reply;
     call.client_id = group->session->id;
-    write_reply(home, group, from, &call);
+    uint64_t ns = write_reply(home, group, from, &call);
     if (home->tap.after_count)
-        fire_after(home, group, from, &call, out->len > at && out->ptr[at] == '-');
+        fire_after(home, group, &call, ns, out->len > at && out->ptr[at] == '-');
 }
 
 void group_write_replies(struct home *home, struct group *group)

@@ -127,8 +127,8 @@ static void run_queued(struct home *home, struct call *exec, struct multi_call *
         status = run_call(home, &call);
     else
         call_write_error(&call, status);
-    command_stats_count(home->command_stats, call.command->id,
-                        clock_ticks_to_ns(clock_ticks() - from), status != OK);
+    queued->elapsed_ns = clock_ticks_to_ns(clock_ticks() - from);
+    command_stats_count(home->command_stats, call.command->id, queued->elapsed_ns, status != OK);
     if (status != OK)
         command_stats_count_error(home->command_stats,
                                   bytes_of(multi->replies.ptr + queued->reply_at + 1,

@@ -33,6 +33,7 @@ struct multi_call {
     bool at_home;      /* runs in the second step */
     bool answered;
     size_t reply_at, reply_len; /* in `replies` */
+    uint64_t elapsed_ns;
 };
 
 struct multi {
