@@ -27,9 +27,10 @@ static void on_accept(void *context, int fd)
 /* A folder that only this test knows, with room for one socket's name. */
 static char *make_path(char path[64])
 {
-    snprintf(path, 64, "/tmp/sherd-listener-XXXXXX");
-    cr_assert_not_null(mkdtemp(path));
-    return strcat(path, "/socket");
+    char folder[] = "/tmp/sherd-listener-XXXXXX";
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, 64, "%s/socket", folder);
+    return path;
 }
 
 static void remove_path(char *path)

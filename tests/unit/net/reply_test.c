@@ -98,6 +98,7 @@ Test(reply, keeps_errors_on_one_line)
 {
     expect_both(reply_error(reply, BYTES("ERR no such key")), "-ERR no such key\r\n");
     expect_both(reply_error(reply, BYTES("ERR a\r\nb\nc")), "-ERR a  b c\r\n");
+    expect_both(reply_error(reply, BYTES("ERR a\r\n\n")), "-ERR a\r\n");
 }
 
 Test(reply, passes_encoded_replies_through)
