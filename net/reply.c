@@ -204,6 +204,8 @@ void reply_raw(struct reply *reply, struct bytes encoded)
 
 void reply_error(struct reply *reply, struct bytes text)
 {
+    while (text.len && (text.ptr[text.len - 1] == '\r' || text.ptr[text.len - 1] == '\n'))
+        text.len--;
     char *to = buf_room(reply->out, 1 + text.len + 2);
     *to++ = '-';
     for (size_t i = 0; i < text.len; i++) {

@@ -35,7 +35,8 @@ void reply_big_number(struct reply *reply, struct bytes digits);                
 void reply_verbatim(struct reply *reply, struct bytes text, const char format[4]); /* bulk, "=" */
 void reply_raw(struct reply *reply, struct bytes encoded); /* already RESP */
 
-/* An error line: `text` begins with its code and holds no line end (they become spaces). */
+/* An error line: `text` begins with its code. Line ends in it become spaces, those at its end go.
+ */
 void reply_error(struct reply *reply, struct bytes text);
 
 /* For a count that is only known afterwards: mark, write the elements, then say what it was. */
