@@ -191,13 +191,26 @@ static void answer_error(struct home *home, struct session *session, struct byte
         reply.out->len = at;
 }
 
+/* An EXEC that is refused ends its transaction; what to answer. */
+static struct bytes abort_exec(struct home *home, struct session *session, struct bytes reason)
+{
+    multi_discard(session);
+    size_t code_len = bytes_starts_nocase(reason, "ERR ") ? strlen("ERR ") : 0;
+    return bytes_from_text(arena_format(&home->dispatch->arena,
+                                        "EXECABORT Transaction discarded because of: %.*s",
+                                        (int)(reason.len - code_len), reason.ptr + code_len));
+}
+
 static void refuse(struct home *home, struct session *session, const struct planned *plan,
                    struct bytes text)
 {
     run_local(home);
     if (plan->command)
         command_stats_count_rejected(home->command_stats, plan->command->id);
-    if (session->flags & SESSION_IN_MULTI)
+    bool is_exec = plan->command && plan->command->run == multi_exec_handler;
+    if (session->flags & SESSION_IN_MULTI && is_exec)
+        text = abort_exec(home, session, text);
+    else if (session->flags & SESSION_IN_MULTI)
         session->flags |= SESSION_DIRTY_EXEC;
     answer_error(home, session, text);
     home->stats.commands++;
