@@ -12,6 +12,7 @@
 #include "shards/call/command.h"
 #include "shards/call/help.h"
 #include "shards/call/session.h"
+#include "shards/local/shard.h"
 #include "shards/route/home.h"
 
 /* ---- The calling client ---- */
@@ -313,6 +314,7 @@ static enum status cmd_pause(struct call *call)
     home->pause_writes_only = writes_only && !holds_all;
     if (home->pause_until_ms < now_ms + ms)
         home->pause_until_ms = now_ms + ms;
+    home->shard->keeps_expired_until_ms = home->pause_until_ms;
     reply_ok(call->reply);
     return OK;
 }
@@ -321,6 +323,7 @@ static enum status cmd_unpause(struct call *call)
 {
     call->home->pause_until_ms = 0;
     call->home->pause_writes_only = false;
+    call->home->shard->keeps_expired_until_ms = 0;
     reply_ok(call->reply);
     return OK;
 }

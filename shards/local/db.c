@@ -169,15 +169,26 @@ static inline uint64_t *lookup(struct db *db, const struct key *key)
     return cell;
 }
 
+/* The same for those who only read: while expiry is paused they pass over what has expired. */
+static inline uint64_t *lookup_to_read(struct db *db, const struct key *key)
+{
+    if (likely(db->shard->keeps_expired_until_ms <= db->shard->now_ms))
+        return lookup(db, key);
+    uint64_t *cell = keyspace_find(db->keyspace, key);
+    if (cell && *cell & TABLE_MARK && record_is_expired(table_item(*cell), db->shard->now_ms))
+        return NULL;
+    return cell;
+}
+
 const struct value *db_peek(struct db *db, const struct key *key)
 {
-    uint64_t *cell = lookup(db, key);
+    uint64_t *cell = lookup_to_read(db, key);
     return cell ? table_item(*cell) : NULL;
 }
 
 const struct value *db_lookup(struct db *db, const struct key *key)
 {
-    uint64_t *cell = lookup(db, key);
+    uint64_t *cell = lookup_to_read(db, key);
     if (!cell) {
         db->shard->stats.keyspace_misses++;
         return NULL;

@@ -153,7 +153,7 @@ static void set_pace(struct expire *expire)
 void expire_tick(struct expire *expire)
 {
     struct shard *shard = expire->shard;
-    if (!shard->active_expire) {
+    if (!shard->active_expire || shard->keeps_expired_until_ms > shard->now_ms) {
         task_stop(&shard->tasks, &expire->task);
         return;
     }

@@ -34,6 +34,7 @@ struct shard {
     struct db_observer *observers;
     struct rng rng;
     struct shard_stats stats;
+    int64_t keeps_expired_until_ms; /* CLIENT PAUSE: till then only writers delete what has expired */
     bool no_touch;       /* the call being run leaves access times alone (CLIENT NO-TOUCH) */
     bool active_expire;  /* DEBUG SET-ACTIVE-EXPIRE */
     bool is_cron_paused; /* DEBUG PAUSE-CRON */
