@@ -3,8 +3,8 @@
  *
  * Input      Received bytes stay in the ring's shared buffer while they are parsed (no copy); what
  *            is left at the end of the turn is copied to a buffer of the connection's own
- *            (conn_settle). A large bulk sizes that buffer in advance, but never by much more than
- *            has arrived.
+ *            (conn_settle). A large bulk sizes that buffer in advance, in proportion to what has
+ *            arrived.
  * Output     Two buffers: one being sent, one being filled. Replies are appended to
  *            conn_output(); conns_flush() sends all that are due, one send per connection.
  * Limits     Input: client-query-buffer-limit, 10 words of 16 KiB before authentication; while
