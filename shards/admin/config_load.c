@@ -26,7 +26,8 @@
 struct loader {
     struct config *config;
     FILE *err;
-    uint32_t depth; /* of includes */
+    uint32_t depth;     /* of includes */
+    const char *source; /* the file that is read; NULL: only the command line */
 };
 
 /* ---- Saying what is wrong
@@ -37,7 +38,8 @@ static bool fail_line(struct loader *loader, uint32_t line_number, struct bytes 
 {
     fprintf(loader->err, "\n*** FATAL CONFIG FILE ERROR (Sherd %s) ***\n", SHERD_VERSION);
     if (line_number) {
-        fprintf(loader->err, "Reading the configuration file, at line %u\n", line_number);
+        fprintf(loader->err, "Reading the configuration file%s%s, at line %u\n",
+                loader->source ? " " : "", loader->source ? loader->source : "", line_number);
         fprintf(loader->err, ">>> '%.*s'\n", (int)line.len, line.ptr);
     }
     fprintf(loader->err, "%s\n", reason);
@@ -191,9 +193,11 @@ static bool include(struct loader *loader, struct bytes pattern, struct option_e
     if (loader->depth == INCLUDE_DEPTH_MAX)
         return option_fail(error, "includes are nested more than %d deep", INCLUDE_DEPTH_MAX);
     struct buf text = {0};
+    const char *outer = loader->source, *path = option_keep_text(loader->config, pattern);
     loader->depth++;
-    bool done = add_files(loader, option_keep_text(loader->config, pattern), &text) &&
-                read_text(loader, buf_bytes(&text));
+    loader->source = path;
+    bool done = add_files(loader, path, &text) && read_text(loader, buf_bytes(&text));
+    loader->source = outer;
     loader->depth--;
     buf_fini(&text);
     return done;
@@ -302,7 +306,7 @@ static bool load(struct loader *loader, int argc, char **argv)
     config->program = option_keep_text(config, bytes_from_text(argv[0]));
     config->executable = absolute_path(config, argv[0]);
     if (has_file)
-        config->config_file = absolute_path(config, argv[1]);
+        loader->source = config->config_file = absolute_path(config, argv[1]);
 
     bool reads_stdin = add_words(argc, argv, has_file ? 2 : 1, &lines);
     bool done = !has_file || add_files(loader, config->config_file, &text);

@@ -259,7 +259,9 @@ static bool refused(const struct option *option, bool is_default, struct option_
 static bool set_text(const struct option *option, struct config *config, struct bytes text,
                      struct option_error *error)
 {
-    if (text.len && memchr(text.ptr, '\0', text.len))
+    if (text.len == 0)
+        text = BYTES(""); /* never a null pointer from here on */
+    if (memchr(text.ptr, '\0', text.len))
         return option_fail(error, "argument must not contain a zero byte");
     if (option->check_text && !option->check_text(text, error))
         return false;
