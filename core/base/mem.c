@@ -214,19 +214,48 @@ static unsigned create_number(const char *name)
     return number;
 }
 
+/* A pool's cache may hold blocks of other pools, which go back to their arenas when the cache ends.
+ * So no arena ends before the last pool has: until then they wait in this list. */
+struct ended_arena {
+    unsigned arena;
+    struct ended_arena *next;
+};
+
+static _Atomic(struct ended_arena *) ended_arenas;
+static _Atomic uint32_t pool_count;
+
 void mem_pool_init(struct mem_pool *pool)
 {
+    atomic_fetch_add(&pool_count, 1);
     pool->arena = create_number("arenas.create");
     pool->tcache = create_number("tcache.create");
     pool->flags = (int)(MALLOCX_ARENA(pool->arena) | MALLOCX_TCACHE(pool->tcache));
 }
 
+static void destroy_arena(unsigned arena)
+{
+    char name[48];
+    snprintf(name, sizeof name, "arena.%u.destroy", arena);
+    ASSERT(mallctl(name, NULL, NULL, NULL, 0) == 0);
+}
+
 void mem_pool_fini(struct mem_pool *pool)
 {
     ASSERT(mallctl("tcache.destroy", NULL, NULL, &pool->tcache, sizeof pool->tcache) == 0);
-    char name[48];
-    snprintf(name, sizeof name, "arena.%u.destroy", pool->arena);
-    ASSERT(mallctl(name, NULL, NULL, NULL, 0) == 0);
+    struct ended_arena *ended = mem_alloc(sizeof *ended);
+    ended->arena = pool->arena;
+    ended->next = atomic_load(&ended_arenas);
+    while (!atomic_compare_exchange_weak(&ended_arenas, &ended->next, ended))
+        continue;
+    if (atomic_fetch_sub(&pool_count, 1) != 1)
+        return;
+    ended = atomic_exchange(&ended_arenas, NULL);
+    while (ended) {
+        struct ended_arena *next = ended->next;
+        destroy_arena(ended->arena);
+        mem_free(ended);
+        ended = next;
+    }
 }
 
 void *mem_pool_alloc(struct mem_pool *pool, size_t size)

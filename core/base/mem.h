@@ -87,7 +87,8 @@ struct mem_pool {
 };
 
 void mem_pool_init(struct mem_pool *pool);
-void mem_pool_fini(struct mem_pool *pool); /* frees all that it gave */
+/* Frees all that it gave, at the latest when the last pool ends: others may have blocks of it. */
+void mem_pool_fini(struct mem_pool *pool);
 /* NULL when short. Starts a cache line if `size` is a multiple of 64 above 1 KiB. */
 void *mem_pool_alloc(struct mem_pool *pool, size_t size);
 void mem_pool_free(struct mem_pool *pool, void *ptr, size_t size); /* a block of any pool */

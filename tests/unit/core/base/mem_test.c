@@ -128,3 +128,15 @@ Test(mem, gives_pool_blocks_that_start_a_cache_line)
         mem_pool_free(&pool, blocks[i], 1280 + i * 448);
     mem_pool_fini(&pool);
 }
+
+Test(mem, lets_a_pool_end_before_another_that_has_freed_its_blocks)
+{
+    struct mem_pool first, second;
+    mem_pool_init(&first);
+    mem_pool_init(&second);
+    for (int i = 0; i < 100; i++)
+        mem_pool_free(&second, mem_pool_alloc(&first, 2048), 2048);
+    mem_pool_fini(&first);
+    mem_pool_free(&second, mem_pool_alloc(&second, 2048), 2048);
+    mem_pool_fini(&second);
+}
