@@ -191,7 +191,7 @@ static void answer_error(struct home *home, struct session *session, struct byte
         reply.out->len = at;
 }
 
-/* An EXEC that is refused ends its transaction; what to answer. */
+/* An EXEC that is refused ends its transaction, if there is one; what to answer. */
 static struct bytes abort_exec(struct home *home, struct session *session, struct bytes reason)
 {
     multi_discard(session);
@@ -207,8 +207,7 @@ static void refuse(struct home *home, struct session *session, const struct plan
     run_local(home);
     if (plan->command)
         command_stats_count_rejected(home->command_stats, plan->command->id);
-    bool is_exec = plan->command && plan->command->run == multi_exec_handler;
-    if (session->flags & SESSION_IN_MULTI && is_exec)
+    if (plan->command && plan->command->run == multi_exec_handler)
         text = abort_exec(home, session, text);
     else if (session->flags & SESSION_IN_MULTI)
         session->flags |= SESSION_DIRTY_EXEC;
