@@ -112,11 +112,10 @@ class Replay:
     def agree(self, words, ours, theirs, queue):
         if isinstance(ours, str) or isinstance(theirs, str):
             return ours == theirs
-        if same(words, ours, theirs, queue):
-            return True
-        if name_of(words) == "EXEC" and len(ours.elements()) == len(theirs.elements()) == len(queue):
-            return all(map(self.agree, queue, ours.value, theirs.value, [()] * len(queue)))
-        difference = Difference(words, ours, theirs)
+        return same(words, ours, theirs, queue, self.accept)
+
+    def accept(self, *what):
+        difference = Difference(*what)
         return self.accepted.covers(difference.about, difference.ours, difference.theirs)
 
     def audit(self, sides):
