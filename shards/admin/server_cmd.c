@@ -166,7 +166,7 @@ const struct command server_commands[] = {
      .syntax = "", .since = "2.6.0", .cost = "O(1)", .tips = "nondeterministic_output",
      .brief = "Tells the server's time: Unix seconds, and microseconds of the current one."},
     {.name = "lolwut", .arity = -1, .run = cmd_lolwut, .plan = PLAN_HERE, .flags = CMD_READONLY | CMD_FAST,
-     .syntax = "[VERSION version]", .since = "5.0.0", .cost = "O(1)",
+     .syntax = "[VERSION version]", .since = "5.0.0",
      .brief = "Draws something, and tells the version."},
     {.name = "shutdown", .arity = -1, .run = cmd_shutdown, .plan = PLAN_HERE,
      .flags = CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE | CMD_NO_MULTI | CMD_ALLOW_BUSY,
