@@ -34,7 +34,7 @@ struct command_stats {
     } errors[COMMAND_STATS_ERRORS_MAX];
     uint32_t error_count;  /* entries of `errors` in use */
     uint64_t errors_total; /* error replies, of any code */
-    bool tracks_latency;  /* latency-tracking */
+    bool tracks_latency;   /* latency-tracking */
 };
 
 /* After command_table_build(). */

@@ -11,6 +11,7 @@ struct session *session_create(struct home *home, uint64_t id, struct conn *conn
     session->home = home;
     session->resp = 2;
     session->user = "default";
+    session->group_calls_max = SESSION_GROUP_CALLS_FIRST;
     session->created_at_ms = session->active_at_ms = now_ms;
     conn->owner = session;
     session_let_in(session, needs_password);

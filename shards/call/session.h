@@ -24,6 +24,9 @@ struct multi;
 #define SESSION_MONITOR (1u << 7)
 #define SESSION_UNIX (1u << 8)
 
+/* Commands that a client's first group over shards may have; it grows while replies are small. */
+#define SESSION_GROUP_CALLS_FIRST 32
+
 struct session {
     uint64_t id; /* unique in the process, ascending */
     struct conn *conn;
@@ -37,12 +40,13 @@ struct session {
     int64_t created_at_ms, active_at_ms;
     const struct command *last_command;
     uint64_t commands, argv_bytes;
-    struct group *group;     /* out now, or NULL */
-    struct multi *multi;     /* commands queued since MULTI, or NULL */
-    bool paused;             /* CLIENT PAUSE holds its next command back */
-    uint64_t opened_at_look; /* home->config_looks when it came */
-    bool closed;             /* its connection is gone; it lives on until its group has come home */
-    char *protocol_error;    /* owed once the group is home, then the connection closes; owned */
+    struct group *group;      /* out now, or NULL */
+    uint16_t group_calls_max; /* how many commands its next group may have */
+    struct multi *multi;      /* commands queued since MULTI, or NULL */
+    bool paused;              /* CLIENT PAUSE holds its next command back */
+    uint64_t opened_at_look;  /* home->config_looks when it came */
+    bool closed;          /* its connection is gone; it lives on until its group has come home */
+    char *protocol_error; /* owed once the group is home, then the connection closes; owned */
 };
 
 /* A session for a connection that was just adopted. Thread: home. */

@@ -244,6 +244,18 @@ static void end_session(struct session *session)
     session_destroy(session);
 }
 
+/* What a group will answer is not known when it leaves. If the last one answered much the next is
+ * smaller. */
+static void size_next_group(struct session *session, size_t reply_bytes)
+{
+    uint32_t max = session->group_calls_max;
+    if (reply_bytes > GROUP_REPLY_BYTES)
+        max = max > 1 ? max / 2 : 1;
+    else if (max < GROUP_CALLS_MAX)
+        max *= 2;
+    session->group_calls_max = (uint16_t)max;
+}
+
 static void release(struct home *home, struct group *group)
 {
     struct session *session = group->session;
@@ -251,10 +263,12 @@ static void release(struct home *home, struct group *group)
     session->group = NULL;
     conn->held = false;
     if (!session->closed && !conn->closing) {
+        size_t before = conn_output_len(conn);
         if (group->multi)
             exec_write_replies(home, group);
         else
             group_write_replies(home, group);
+        size_next_group(session, conn_output_len(conn) - before);
         dispatch_wake(home, session);
     }
     multi_destroy(group->multi);
@@ -300,6 +314,10 @@ static void walk_on(struct home *home, struct session *session, struct group *gr
 
 static void group_home(struct home *home, struct group *group)
 {
+    if (group->session->closed) {
+        release(home, group);
+        return;
+    }
     if (group->multi) {
         if (exec_go_on(home, group))
             return;
@@ -391,7 +409,7 @@ static enum taken take_keyed(struct home *home, struct session *session, struct 
     }
     dispatch->pending[dispatch->pending_count++] = *plan;
     dispatch->pending_bytes += plan->args.wire_bytes;
-    bool full = dispatch->pending_count == GROUP_CALLS_MAX ||
+    bool full = dispatch->pending_count >= session->group_calls_max ||
                 dispatch->pending_bytes >= GROUP_WORD_BYTES_MAX;
     return full ? OUT : TAKEN;
 }
@@ -434,7 +452,7 @@ static void count_taken(struct home *home, struct session *session, const struct
 /* Whoever speaks HTTP to us is being abused by a web page (cross-protocol scripting). */
 static bool is_http(struct home *home, struct session *session, const struct args *args)
 {
-    if (likely(!bytes_is(args->words[0], "post") && !bytes_is(args->words[0], "host:")))
+    if (!bytes_is(args->words[0], "post") && !bytes_is(args->words[0], "host:"))
         return false;
     char peer[ADDR_TEXT_MAX];
     addr_text(&session->conn->peer, peer);
@@ -448,9 +466,9 @@ static enum taken take(struct home *home, struct session *session, struct planne
 {
     struct dispatch *dispatch = home->dispatch;
     struct bytes error;
-    if (is_http(home, session, &plan->args))
-        return OUT;
     enum status status = plan_command(home, session, &dispatch->arena, plan, &error);
+    if (unlikely(status == ERR_UNKNOWN_COMMAND && is_http(home, session, &plan->args)))
+        return OUT;
     if (likely(status == OK)) {
         if (unlikely(is_paused(home, session, plan))) {
             session->paused = true;
@@ -594,6 +612,8 @@ static void on_close(void *context, struct conn *conn)
         delist(home, conn);
     home_forget_session(home, session);
     session->closed = true;
+    if (session->group)
+        group_drop(session->group);
     if (!session->group)
         end_session(session);
 }

@@ -26,6 +26,7 @@ struct group *group_take(struct home *home, struct session *session)
     group->first = group->last = NULL;
     group->call_count = group->hops_out = group->hop_count = 0;
     group->multi = NULL;
+    atomic_store_explicit(&group->dropped, false, memory_order_relaxed);
     return group;
 }
 
@@ -34,6 +35,11 @@ void group_destroy(struct group *group)
     arena_fini(&group->arena);
     mem_free(group->hops);
     mem_free(group);
+}
+
+void group_drop(struct group *group)
+{
+    atomic_store_explicit(&group->dropped, true, memory_order_relaxed); /* a hint */
 }
 
 void group_give(struct home *home, struct group *group)
@@ -74,6 +80,7 @@ void group_add_part(struct group *group, struct group_call *call, struct hop_cal
         call->part_cap *= 4;
     }
     call->parts[call->part_count++] = part;
+    part->dropped = &group->dropped;
     group_join(group, part->hop);
 }
 

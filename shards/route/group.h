@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "core/base/arena.h"
@@ -16,6 +17,8 @@
 
 #define GROUP_CALLS_MAX 256u             /* commands of one group */
 #define GROUP_WORD_BYTES_MAX (64u << 10) /* and their words, bytes (one command may be larger) */
+
+#define GROUP_REPLY_BYTES (1u << 20) /* replies of a group that make the next one smaller */
 
 struct call;
 struct multi;
@@ -46,14 +49,18 @@ struct group {
     uint32_t hops_out;
     struct hop **hops; /* to be given back with it */
     uint32_t hop_count, hop_cap;
-    struct buf pinned;   /* input of the connection that words lie in */
-    struct multi *multi; /* EXEC */
+    struct buf pinned;    /* input of the connection that words lie in */
+    struct multi *multi;  /* EXEC */
+    _Atomic bool dropped; /* nobody waits for its replies any more. Thread: any may read */
 };
 
 /* An empty group for `session`, which is frozen until group_give(). */
 struct group *group_take(struct home *home, struct session *session);
 void group_give(struct home *home, struct group *group);
 void group_destroy(struct group *group);
+
+/* Its client is gone: reads of it that have not run yet need not run. */
+void group_drop(struct group *group);
 
 /* Remembers a command; its parts are added by group_add_part(). */
 struct group_call *group_add(struct group *group, const struct command *command);

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,6 +49,7 @@ struct hop_call {
     struct hop *hop;
     struct multi *multi; /* EXEC: the queued calls */
     struct hop_call *next;
+    const _Atomic bool *dropped; /* its group's: its client is gone */
     bool failed;
 };
 

@@ -14,7 +14,8 @@
 #include "shards/route/server.h"
 
 #define PREFETCH_STEPS 3
-#define SCRATCH_KEEP 65536u /* bytes of scratch memory kept between chunks */
+#define DROP_LOOK_BYTES 65536u /* replies of a hop from which on it is asked who waits for them */
+#define SCRATCH_KEEP 65536u    /* bytes of scratch memory kept between chunks */
 
 struct runner {
     struct arena arena;
@@ -164,6 +165,14 @@ static void unpack(struct home *home, struct shard *shard, struct hop_call *from
               own_place ? home->server->shards[home->server->slot_map[from->key_slot]] : shard);
 }
 
+/* Large reads of clients that are gone are not worth their time. (Only looked at once a hop's
+ * replies are large: the flag is on a line that home writes.) */
+static bool is_for_nobody(const struct hop_call *call)
+{
+    return call->command->flags & CMD_READONLY &&
+           atomic_load_explicit(call->dropped, memory_order_relaxed);
+}
+
 void run_hop(struct home *home, struct shard *shard, struct hop *hop)
 {
     struct call calls[RUN_CHUNK];
@@ -173,9 +182,12 @@ void run_hop(struct home *home, struct shard *shard, struct hop *hop)
     hop->is_done = true;
     for (struct hop_call *next = hop->first; next;) {
         uint32_t chunk = 0;
-        for (; chunk < RUN_CHUNK && next; next = next->next, chunk++) {
+        for (; chunk < RUN_CHUNK && next; next = next->next) {
+            if (unlikely(hop->replies.len > DROP_LOOK_BYTES) && is_for_nobody(next))
+                continue;
             from[chunk] = next;
             unpack(home, shard, next, &calls[chunk], &replies[chunk]);
+            chunk++;
         }
         run_chunk(home, calls, chunk, results);
         for (uint32_t i = 0; i < chunk; i++) {
