@@ -1,5 +1,6 @@
 """RESP2 and RESP3 from a client's side. Every reply keeps the bytes that it came as."""
 
+import math
 import select
 import socket
 import time
@@ -105,10 +106,16 @@ class Connection:
 
     # ---- receiving
 
+    def is_readable(self, seconds):
+        """poll(), because select() knows no descriptors above 1023."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(max(0, math.ceil(seconds * 1000))))
+
     def fill(self, deadline):
         """Receives some more bytes, by `deadline`."""
         left = deadline - time.monotonic()
-        if left <= 0 or not select.select([self.socket], [], [], left)[0]:
+        if left <= 0 or not self.is_readable(left):
             raise NoReply("no reply in time")
         try:
             data = self.socket.recv(1 << 20)
@@ -183,7 +190,7 @@ class Connection:
         """Does nothing arrive for `seconds`?"""
         if self.buffer:
             return False
-        return not select.select([self.socket], [], [], seconds)[0]
+        return not self.is_readable(seconds)
 
     def wait_closed(self, seconds):
         """Drops what comes until the server closes; False if it does not in `seconds`."""

@@ -28,17 +28,21 @@ def free_port():
 class Server:
     """A running server. `program` is sherd or redis-server; both take the same options.
 
+    `launcher` is a command that becomes the program it is given, after setting up what surrounds it.
+
     `faults` lists what went wrong with the process itself: an exit that nobody asked for, a status
     other than 0, a report of a sanitizer. A test that passes with faults has failed.
     """
 
-    def __init__(self, program, *options, name=None):
+    def __init__(self, program, *options, name=None, launcher=()):
         self.program = program
         self.name = name or os.path.basename(program)
+        self.launcher = [str(word) for word in launcher]
         self.options = [str(option) for option in options]
         self.folder = tempfile.mkdtemp(prefix="sherd-test-")
         self.faults = []
         self.process = None
+        self.is_stopped = False
         for attempt in range(PORT_TRIES):
             self.port = free_port()
             if self.start():
@@ -47,7 +51,7 @@ class Server:
 
     def start(self):
         """Starts the process and waits for PING; False when the port was taken meanwhile."""
-        command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1"]
+        command = self.launcher + [self.program, "--port", str(self.port), "--bind", "127.0.0.1"]
         command += ["--dir", self.folder, "--save", ""] + self.options
         environment = dict(os.environ)
         for variable in SANITIZERS:
@@ -106,6 +110,7 @@ class Server:
 
     def stop(self):
         """Ends the process with SIGTERM, collects its faults and gives them."""
+        self.is_stopped = True
         if self.is_alive():
             self.process.send_signal(signal.SIGTERM)
             try:
