@@ -185,21 +185,32 @@ static bool is_sibling(const char *root, const struct cpu_set *allowed, uint32_t
     return false;
 }
 
+/* Takes the first CPU of `node` out of the set; CPU_MAX if there is none. */
+static uint32_t take_from_node(struct cpu_set *set, const int8_t *nodes, int node)
+{
+    for (size_t i = 0; i < CPU_MAX / 64; i++)
+        for (uint64_t word = set->words[i]; word; word &= word - 1) {
+            uint32_t cpu = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(word);
+            if (nodes[cpu] != node)
+                continue;
+            set->words[i] &= ~((uint64_t)1 << (cpu % 64));
+            return cpu;
+        }
+    return CPU_MAX;
+}
+
 /* Appends the CPUs of `set` to the plan, one of each node in turn. */
 static void deal(struct cpu_plan *plan, struct cpu_set set, const int8_t *nodes)
 {
-    while (count(&set) > 0) {
-        for (int node = 0; node < NODE_MAX; node++) {
-            uint32_t cpu = 0;
-            while (cpu < CPU_MAX && !(has(&set, cpu) && nodes[cpu] == node))
-                cpu++;
-            if (cpu == CPU_MAX)
-                continue;
-            set.words[cpu / 64] &= ~((uint64_t)1 << (cpu % 64));
-            plan->cpus[plan->cpu_count] = (uint16_t)cpu;
-            plan->node_of[plan->cpu_count] = (int8_t)node;
-            plan->cpu_count++;
-        }
+    uint32_t left = count(&set);
+    for (int node = 0; left > 0; node = (node + 1) % NODE_MAX) {
+        uint32_t cpu = take_from_node(&set, nodes, node);
+        if (cpu == CPU_MAX)
+            continue;
+        plan->cpus[plan->cpu_count] = (uint16_t)cpu;
+        plan->node_of[plan->cpu_count] = (int8_t)node;
+        plan->cpu_count++;
+        left--;
     }
 }
 

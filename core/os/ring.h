@@ -11,7 +11,8 @@
  *            lent: the receiver returns each buffer by ring_buffer_release(), best in order and
  *            soon. With no buffer left a receive pauses and goes on by itself later. It ends with
  *            result 0 (the peer has closed its side) or an error.
- * Accept     is multishot and ends with an error only; whoever wants more starts it again.
+ * Accept     is multishot and ends with an error only; whoever wants more starts it again. io_uring
+ *            holds it to the RLIMIT_NOFILE of the moment it is started.
  * Poll       is multishot and tells that something has arrived: read until there is nothing left.
  * Send       one in flight per socket is the caller's duty; a send completes whole, or with an
  *            error.

@@ -112,3 +112,15 @@ Test(cgroup, reads_a_file_without_its_line_end_and_cuts_what_does_not_fit)
     cr_assert_eq(cgroup_read(root.path, "absent", text, sizeof(text)), -ENOENT);
     fake_root_remove(&root);
 }
+
+Test(cgroup, a_path_beyond_the_limit_is_not_walked)
+{
+    static char line[CGROUP_PATH_MAX + 64];
+    struct fake_root root = fake_root_make();
+    memset(line, 'x', sizeof(line) - 1);
+    memcpy(line, "0::/", 4);
+    fake_root_write(&root, "/proc/self/cgroup", line);
+    fake_root_write(&root, "/sys/fs/cgroup/cpu.max", "max 100000");
+    cr_assert_str_eq(walk(&root, "cpu"), "");
+    fake_root_remove(&root);
+}

@@ -214,6 +214,20 @@ Test(cpu, counts_only_nodes_that_are_used)
     fake_root_remove(&root);
 }
 
+Test(cpu, nodes_beyond_the_limit_count_as_the_first)
+{
+    struct fake_root root = fake_root_make();
+    set_affinity(&root, "0-2");
+    fake_root_write(&root, "/sys/devices/system/node/node63/cpulist", "1");
+    fake_root_write(&root, "/sys/devices/system/node/node64/cpulist", "2");
+    const struct cpu_plan *plan = plan_of(&root);
+    cr_assert_str_eq(cpus_of(plan), "0 1 2 ");
+    cr_assert_eq(plan->node_of[1], 63);
+    cr_assert_eq(plan->node_of[2], 0);
+    cr_assert_eq(plan->node_count, 2);
+    fake_root_remove(&root);
+}
+
 Test(cpu, handles_as_many_cpus_as_it_has_room_for)
 {
     struct fake_root root = fake_root_make();

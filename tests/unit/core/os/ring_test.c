@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #define BUFFERS 64u
-#define LONG_NS 20000000000u /* a wait that only a failing test sits out */
-#define TURNS_MAX 100000     /* of a loop that waits for something to happen */
+#define PATIENCE_NS 1000000000u /* a wait that only a failing test sits out */
+#define IDLE_TURNS_MAX 20       /* of these in a test, and it has failed */
 
 /* Defines a function of the backend, and a test of it for each backend. */
 #define RING_TEST(name)                                                                            \
@@ -90,6 +90,16 @@ static struct ring *make_ring(enum ring_backend backend)
     return ring;
 }
 
+/* One turn of the loop, in which something ought to happen; returns how many completions did. */
+static uint32_t turn(struct ring *ring)
+{
+    static int idle_turns;
+    uint32_t count = ring_wait(ring, PATIENCE_NS);
+    idle_turns += count == 0;
+    cr_assert_lt(idle_turns, IDLE_TURNS_MAX, "what should happen does not");
+    return count;
+}
+
 static void make_pair(int out_fds[2])
 {
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, out_fds), 0);
@@ -98,15 +108,15 @@ static void make_pair(int out_fds[2])
 /* Turns the loop until the listener has ended. */
 static void wait_for_end(struct ring *ring, const struct listener *listener)
 {
-    for (int i = 0; !listener->ends && i < TURNS_MAX; i++)
-        ring_wait(ring, LONG_NS);
+    while (!listener->ends)
+        turn(ring);
     cr_assert_eq(listener->ends, 1);
 }
 
 static void wait_for_data(struct ring *ring, const struct listener *listener, size_t len)
 {
-    for (int i = 0; listener->data_len < len && i < TURNS_MAX; i++)
-        ring_wait(ring, LONG_NS);
+    while (listener->data_len < len)
+        turn(ring);
     cr_assert_eq(listener->data_len, len);
 }
 
@@ -184,8 +194,8 @@ RING_TEST(a_receive_without_buffers_pauses_and_goes_on_by_itself)
     in.keeps_buffers = true;
     ring_receive(ring, &in.op, fds[0]);
     ring_send(ring, &out.op, fds[1], sent, LEN);
-    for (int i = 0; in.held_count < BUFFERS && i < TURNS_MAX; i++)
-        ring_wait(ring, LONG_NS);
+    while (in.held_count < BUFFERS)
+        turn(ring);
     cr_assert_eq(in.held_count, BUFFERS);
     for (int i = 0; i < 3; i++)
         ring_reap(ring);
@@ -241,8 +251,8 @@ RING_TEST(many_paused_receives_share_few_buffers_without_starving)
         cr_assert_eq(write(fds[i][1], "x", 1), 1);
     }
     uint32_t served = 0;
-    for (int turn = 0; served < PAIRS && turn < TURNS_MAX; turn++) {
-        ring_wait(ring, LONG_NS);
+    while (served < PAIRS) {
+        turn(ring);
         for (int i = 0; i < PAIRS; i++)
             while (in[i].held_count > 0) {
                 ring_buffer_release(ring, in[i].held[--in[i].held_count]);
@@ -419,8 +429,8 @@ RING_TEST(accepts_again_and_again)
         int client = connect_to(&address, len);
         if (i % 3 == 0)
             continue; /* several at once, too */
-        for (int turn = 0; door.calls < i && turn < TURNS_MAX; turn++)
-            ring_wait(ring, LONG_NS);
+        while (door.calls < i)
+            turn(ring);
         cr_assert_eq(door.calls, i);
         cr_assert_geq(door.result, 0);
         cr_assert(fcntl(door.result, F_GETFL) & O_NONBLOCK);
@@ -489,6 +499,55 @@ RING_TEST(more_ops_in_a_turn_than_the_queue_has_entries)
     ring_destroy(ring);
 }
 
+RING_TEST(more_completions_in_a_turn_than_the_queue_holds)
+{
+    enum { SENDS = 20000 };
+    struct ring *ring = make_ring(backend);
+    int fds[2];
+    make_pair(fds);
+    close(fds[0]);
+    static struct listener out[SENDS];
+    for (int i = 0; i < SENDS; i++) {
+        out[i] = listener_on(ring);
+        ring_send(ring, &out[i].op, fds[1], "x", 1); /* fails, and so is over at once */
+    }
+    uint32_t count = 0;
+    while (count < SENDS)
+        count += turn(ring);
+    cr_assert_eq(count, SENDS);
+    for (int i = 0; i < SENDS; i++) {
+        cr_assert_eq(out[i].ends, 1);
+        cr_assert_eq(out[i].result, -EPIPE);
+    }
+    ring_destroy(ring);
+}
+
+RING_TEST(an_accept_without_descriptors_ends_with_an_error_and_can_start_again)
+{
+    struct ring *ring = make_ring(backend);
+    struct sockaddr_un address;
+    socklen_t len;
+    int fd = listen_on("full", &address, &len);
+    struct listener door = listener_on(ring);
+    int client = connect_to(&address, len);
+    struct rlimit limit, none;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    none = (struct rlimit){(rlim_t)client + 1, limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    ring_accept(ring, &door.op, fd); /* io_uring remembers the limit of this moment */
+    wait_for_end(ring, &door);
+    cr_assert_eq(door.result, -EMFILE);
+
+    setrlimit(RLIMIT_NOFILE, &limit);
+    door.ends = 0;
+    ring_accept(ring, &door.op, fd);
+    while (door.result < 0)
+        turn(ring);
+    cr_assert_geq(door.result, 0);
+    cr_assert_eq(door.ends, 0);
+    ring_destroy(ring);
+}
+
 RING_TEST(polls_until_cancelled)
 {
     struct ring *ring = make_ring(backend);
@@ -499,8 +558,8 @@ RING_TEST(polls_until_cancelled)
     cr_assert_eq(bell.calls, 0);
     for (int i = 1; i <= 3; i++) {
         cr_assert_eq(eventfd_write(fd, 1), 0);
-        for (int turn = 0; bell.calls < i && turn < TURNS_MAX; turn++)
-            ring_wait(ring, LONG_NS);
+        while (bell.calls < i)
+            turn(ring);
         cr_assert(bell.result & POLLIN);
         eventfd_t value;
         cr_assert_eq(eventfd_read(fd, &value), 0);
