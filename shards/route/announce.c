@@ -6,6 +6,8 @@
 #include "shards/route/tx.h"
 #include "shards/route/server.h"
 
+#define RETRY_NS 100000u /* how soon a full log is tried again: nobody tells when it has room */
+
 void announce(struct home *home, void (*apply)(struct shard *shard, void *object), void *object,
               void (*done)(struct home *home, void *object))
 {
@@ -16,6 +18,13 @@ void announce(struct home *home, void (*apply)(struct shard *shard, void *object
     tx->done = done;
     pack_entry(home, tx);
     pack_send(home);
+    /* The log may be full. To answer before the entry is there would let others act on the old
+     * state after the answer. The others make room without us, as long as we keep up ourselves. */
+    while (pack_is_waiting(home)) {
+        together_catch_up(home, home->now_ms);
+        home_io_only(home, RETRY_NS);
+        pack_send(home);
+    }
     if (together_is_behind(home))
         together_catch_up(home, home->now_ms);
 }
