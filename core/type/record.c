@@ -2,6 +2,10 @@
 
 #include "core/base/check.h"
 #include "core/base/mem.h"
+#include "core/type/compound.h"
+
+#define RECORD_LARGE 64u /* elements that are freed at once; Redis frees as many without a thread  \
+                          */
 
 struct heap *record_heap(const struct value *record)
 {
@@ -99,11 +103,25 @@ static struct str_block *copy_block(const struct str_block *from, struct heap *h
     return to;
 }
 
+static void *copy_root(const struct value *record, struct heap *heap)
+{
+    return compound_ops(record_type(record))->copy(record_pointer(record), heap);
+}
+
+static void free_root(struct value *record, struct heap *heap)
+{
+    bool gone =
+        compound_ops(record_type(record))->free_some(record_pointer(record), heap, SIZE_MAX);
+    ASSERT(gone);
+}
+
 struct value *record_copy(const struct value *record, struct bytes name, struct heap *heap)
 {
     struct value *copy = clone(record, name, value_expire_at_ms(record), heap);
     if (record_encoding(record) == ENCODING_BLOCK)
         record_set_pointer(copy, copy_block(record_pointer(record), heap));
+    if (record_encoding(record) == ENCODING_ROOT)
+        record_set_pointer(copy, copy_root(record, heap));
     return copy;
 }
 
@@ -122,6 +140,11 @@ struct value *record_rename(struct value *record, struct bytes name, struct heap
             str_block_destroy(block, from);
         }
     }
+    if (from != heap && record_encoding(record) == ENCODING_ROOT) {
+        /* Its many small blocks belong to slabs of the old heap: it is made anew in the new one. */
+        record_set_pointer(renamed, copy_root(record, heap));
+        free_root(record, from);
+    }
     heap_free(from, record, record_bytes(record));
     return renamed;
 }
@@ -130,12 +153,29 @@ void record_drop_value(struct value *record, struct heap *heap)
 {
     if (record_encoding(record) == ENCODING_BLOCK)
         str_block_destroy(record_pointer(record), heap);
+    else if (record_encoding(record) == ENCODING_ROOT)
+        free_root(record, heap);
 }
 
 void record_destroy(struct value *record, struct heap *heap)
 {
     record_drop_value(record, heap);
     heap_free(heap, record, record_bytes(record));
+}
+
+bool record_is_large(const struct value *record)
+{
+    return record_encoding(record) == ENCODING_ROOT &&
+           compound_ops(record_type(record))->count(record_pointer(record)) > RECORD_LARGE;
+}
+
+bool record_free_some(struct value *record, struct heap *heap, size_t element_count)
+{
+    void *root = record_pointer(record);
+    if (!compound_ops(record_type(record))->free_some(root, heap, element_count))
+        return false;
+    heap_free(heap, record, record_bytes(record));
+    return true;
 }
 
 struct str_block *str_block_create(struct heap *heap, size_t cap)

@@ -26,14 +26,16 @@ enum encoding {
     ENCODING_INT,   /* an integer, 8 bytes */
     ENCODING_EMBED, /* the string's bytes themselves */
     ENCODING_BLOCK, /* a pointer to a struct str_block */
+    ENCODING_ROOT,  /* a pointer to a compound value (compound.h) */
 };
 
 #define RECORD_HAS_TTL (1u << 0)
 #define RECORD_WIDE_TTL (1u << 1) /* it does not fit 48 bits: the year 10889 and later */
 #define RECORD_GROWN (1u << 2)    /* a string that APPEND or SETRANGE made: never "embstr" */
 
-#define RECORD_LONG_NAME 255u /* names of this length and more have theirs in a field of its own   \
-                               */
+#define RECORD_LONG_NAME                                                                           \
+    255u /* names of this length and more have theirs in a field of its own                        \
+          */
 #define RECORD_NO_TTL ((int64_t)-1)
 #define RECORD_TTL_BYTES 6u
 #define RECORD_WIDE_TTL_BYTES 8u
@@ -241,6 +243,12 @@ struct value *record_copy(const struct value *record, struct bytes name, struct 
 /* Frees what hangs off the record, and the record. `heap` is record_heap(). */
 void record_destroy(struct value *record, struct heap *heap);
 void record_drop_value(struct value *record, struct heap *heap); /* what hangs off it only */
+
+/* Has it so many elements that it should be freed in slices? */
+bool record_is_large(const struct value *record);
+/* Frees about `element_count` of the elements of a compound record; true when all is gone, the
+ * record too. */
+bool record_free_some(struct value *record, struct heap *heap, size_t element_count);
 
 /* A block with room for `cap` bytes or some more; NULL when memory is short. */
 struct str_block *str_block_create(struct heap *heap, size_t cap);

@@ -13,6 +13,7 @@ struct bytes str_view(const struct value *value, char scratch[STR_SCRATCH])
     case ENCODING_EMBED:
         return bytes_of(record_value(value), value->value_len);
     case ENCODING_BLOCK:
+    case ENCODING_ROOT: /* no string has it */
         break;
     }
     const struct str_block *block = record_pointer(value);

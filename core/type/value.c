@@ -1,5 +1,7 @@
 #include "core/type/value.h"
 
+#include "core/base/check.h"
+#include "core/type/compound.h"
 #include "core/type/record.h"
 
 #define EMBSTR_MAX 44u /* Redis's OBJ_ENCODING_EMBSTR_SIZE_LIMIT, which clients see */
@@ -29,6 +31,8 @@ const char *value_encoding(const struct value *value)
         return "raw";
     case ENCODING_BLOCK:
         return "raw";
+    case ENCODING_ROOT:
+        return compound_ops(record_type(value))->encoding(record_pointer(value));
     }
     return "unknown";
 }
@@ -48,5 +52,19 @@ size_t value_bytes(const struct value *value)
     size_t bytes = heap_usable(record_bytes(value));
     if (record_encoding(value) == ENCODING_BLOCK)
         bytes += sizeof(struct str_block) + ((struct str_block *)record_pointer(value))->cap;
+    else if (record_encoding(value) == ENCODING_ROOT)
+        bytes += compound_ops(record_type(value))->bytes(record_pointer(value));
     return bytes;
+}
+
+const void *value_root(const struct value *value)
+{
+    DEBUG_ASSERT(record_encoding(value) == ENCODING_ROOT);
+    return record_pointer(value);
+}
+
+void *value_edit_root(struct value *value)
+{
+    DEBUG_ASSERT(record_encoding(value) == ENCODING_ROOT);
+    return record_pointer(value);
 }

@@ -27,3 +27,8 @@ struct bytes value_name(const struct value *value);    /* the key's name, borrow
 int64_t value_expire_at_ms(const struct value *value); /* -1: never */
 /* Bytes of memory that the key takes, record and value, without the table. */
 size_t value_bytes(const struct value *value);
+
+/* The root object of a compound value (any type but TYPE_STRING), e.g. a `const struct list *`. */
+const void *value_root(const struct value *value);
+/* The same, to write to: only for what db_edit() has given. */
+void *value_edit_root(struct value *value);

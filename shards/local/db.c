@@ -140,11 +140,19 @@ uint8_t db_frequency(const struct db *db, const struct value *value)
 
 /* ---- Finding ---- */
 
+/* Frees a record that has left its table, in slices if that takes long. */
+static void discard(struct db *db, struct value *record)
+{
+    if (record_is_large(record))
+        lazyfree_add_record(db->shard->lazyfree, record);
+    else
+        record_destroy(record, record_heap(record));
+}
+
 static void remove_at(struct db *db, const struct key *key, uint64_t *cell)
 {
-    struct heap *heap = db->shard->heap;
     before_change(db, key);
-    record_destroy(keyspace_remove(db->keyspace, heap, key, cell), heap);
+    discard(db, keyspace_remove(db->keyspace, db->shard->heap, key, cell));
 }
 
 void db_remove_record(struct db *db, struct value *record)
@@ -369,7 +377,7 @@ static void put_content(struct db *db, const struct key *key, const struct conte
     struct value *record = create_string(heap, key->name, expire_at_ms, content);
     record_set_access(record, record_access(old));
     keyspace_replace(db->keyspace, cell, record);
-    record_destroy(old, heap);
+    discard(db, old);
 }
 
 void db_put_string(struct db *db, const struct key *key, struct bytes text, int64_t expire_at_ms)
@@ -499,7 +507,7 @@ char *db_resize_string(struct db *db, const struct key *key, size_t len)
     bool embed = len <= STR_EMBED_MAX && record_encoding(record) != ENCODING_BLOCK;
     char *bytes = embed ? resize_embedded(db, cell, len) : resize_block(db, cell, len);
     if (!bytes && is_new)
-        record_destroy(keyspace_remove(db->keyspace, shard->heap, key, cell), shard->heap);
+        discard(db, keyspace_remove(db->keyspace, shard->heap, key, cell));
     return bytes;
 }
 
@@ -543,8 +551,7 @@ struct value *db_take(struct db *db, const struct key *key)
 
 void db_drop_value(struct db *db, struct value *value)
 {
-    (void)db;
-    record_destroy(value, record_heap(value));
+    discard(db, value);
 }
 
 static void put_record(struct db *db, const struct key *key, struct value *record)
@@ -554,7 +561,7 @@ static void put_record(struct db *db, const struct key *key, struct value *recor
     if (cell) {
         struct value *old = table_item(*cell);
         keyspace_replace(db->keyspace, cell, record);
-        record_destroy(old, db->shard->heap);
+        discard(db, old);
     } else {
         keyspace_insert(db->keyspace, db->shard->heap, key, record);
     }
@@ -563,6 +570,22 @@ static void put_record(struct db *db, const struct key *key, struct value *recor
 void db_put(struct db *db, const struct key *key, struct value *value)
 {
     put_record(db, key, record_rename(value, key->name, db->shard->heap));
+}
+
+struct heap *db_heap(const struct db *db)
+{
+    return db->shard->heap;
+}
+
+struct value *db_put_root(struct db *db, const struct key *key, enum type type, void *root,
+                          int64_t expire_at_ms)
+{
+    struct value *record = record_create(db->shard->heap, key->name, expire_at_ms, type,
+                                         ENCODING_ROOT, sizeof(root));
+    record_set_access(record, first_access(db->shard));
+    record_set_pointer(record, root);
+    put_record(db, key, record);
+    return record;
 }
 
 void db_put_copy(struct db *db, const struct key *key, const struct value *value)

@@ -12,6 +12,7 @@
 #include "core/store/key.h"
 #include "core/type/value.h"
 
+struct heap;
 struct shard;
 struct db;
 
@@ -72,8 +73,15 @@ void db_put_int(struct db *db, const struct key *key, int64_t value, int64_t exp
  * NULL, and nothing changed, when memory is short. The key must not hold another type. */
 char *db_resize_string(struct db *db, const struct key *key, size_t len);
 
-/* For compound values: the value to write to; it must exist. */
+/* For compound values (core/type/compound.h): the root to write to; the key must exist and be one.
+ */
 struct value *db_edit(struct db *db, const struct key *key);
+/* Makes `key` a compound value of `type` with this root, whose memory comes from db_heap();
+ * replaces. Returns what db_edit() would. The last element gone, the handler deletes the key. */
+struct value *db_put_root(struct db *db, const struct key *key, enum type type, void *root,
+                          int64_t expire_at_ms);
+/* Where a database's values take their memory from. */
+struct heap *db_heap(const struct db *db);
 
 /* True when there was one. Big values are freed in slices. */
 bool db_delete(struct db *db, const struct key *key);

@@ -1,7 +1,7 @@
 /*
- * Keyspaces wait in line; the first is drained a few records at a time, looking at the clock in
- * between. Slabs that become empty go back to the system on the way (heap.c), so memory falls while
- * the line is worked off, not at its end.
+ * Keyspaces and large values wait in line; the first is drained a few records or elements at a
+ * time, looking at the clock in between. Slabs that become empty go back to the system on the way
+ * (heap.c), so memory falls while the line is worked off, not at its end.
  */
 #include "shards/local/lazyfree.h"
 
@@ -14,16 +14,17 @@
 
 #define STEP_CELLS 64u /* freed between two looks at the clock: some 5 us */
 
-struct dead_keyspace {
-    struct dead_keyspace *next;
-    struct keyspace *keyspace;
-    uint64_t count;
+struct dead {
+    struct dead *next;
+    struct keyspace *keyspace; /* or NULL */
+    struct value *record;      /* or NULL */
+    uint64_t count;            /* keys */
 };
 
 struct lazyfree {
     struct task task; /* first: task_fn gets its address */
     struct shard *shard;
-    struct dead_keyspace *first, *last;
+    struct dead *first, *last;
 };
 
 static void free_cell(void *context, uint64_t *cell)
@@ -44,10 +45,10 @@ struct lazyfree *lazyfree_create(struct shard *shard)
     return lazyfree;
 }
 
-void lazyfree_add(struct lazyfree *lazyfree, struct keyspace *keyspace)
+static void add(struct lazyfree *lazyfree, struct dead what)
 {
-    struct dead_keyspace *dead = mem_alloc(sizeof *dead);
-    *dead = (struct dead_keyspace){NULL, keyspace, keyspace->count};
+    struct dead *dead = mem_alloc(sizeof *dead);
+    *dead = what;
     if (lazyfree->last)
         lazyfree->last->next = dead;
     else
@@ -57,16 +58,37 @@ void lazyfree_add(struct lazyfree *lazyfree, struct keyspace *keyspace)
     task_start(&lazyfree->shard->tasks, &lazyfree->task);
 }
 
+void lazyfree_add(struct lazyfree *lazyfree, struct keyspace *keyspace)
+{
+    add(lazyfree, (struct dead){.keyspace = keyspace, .count = keyspace->count});
+}
+
+void lazyfree_add_record(struct lazyfree *lazyfree, struct value *record)
+{
+    add(lazyfree, (struct dead){.record = record, .count = 1});
+}
+
+/* Some more of it; true when nothing is left. */
+static bool drain(struct shard *shard, struct dead *dead)
+{
+    if (dead->keyspace) {
+        if (!keyspace_drain(dead->keyspace, shard->heap, STEP_CELLS, free_cell, shard->heap))
+            return false;
+        keyspace_destroy(dead->keyspace, shard->heap);
+        return true;
+    }
+    return record_free_some(dead->record, shard->heap, STEP_CELLS);
+}
+
 bool lazyfree_run(struct lazyfree *lazyfree, uint64_t deadline_ns)
 {
     struct shard *shard = lazyfree->shard;
-    struct dead_keyspace *dead;
+    struct dead *dead;
     while ((dead = lazyfree->first)) {
-        while (!keyspace_drain(dead->keyspace, shard->heap, STEP_CELLS, free_cell, shard->heap)) {
+        while (!drain(shard, dead)) {
             if (clock_mono_ns() >= deadline_ns)
                 return true;
         }
-        keyspace_destroy(dead->keyspace, shard->heap);
         shard->stats.lazyfree_pending_objects -= dead->count;
         shard->stats.lazyfreed_objects += dead->count;
         lazyfree->first = dead->next;
