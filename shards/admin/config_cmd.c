@@ -101,6 +101,18 @@ static enum status fail_option(struct call *call, const char *name, const char *
                           name, reason);
 }
 
+/* May be set at start only; of ours that is no error when nothing would change. */
+static bool is_immutable(const struct call *call, const struct option *option, struct bytes value)
+{
+    if (!(option->flags & OPTION_IMMUTABLE) || !(option->flags & OPTION_OURS))
+        return option->flags & OPTION_IMMUTABLE;
+    struct buf now = {0};
+    option_get(option, call->shard->config, &now);
+    bool is_same = bytes_equal(buf_bytes(&now), value);
+    buf_fini(&now);
+    return !is_same;
+}
+
 /* Finds all options first: an unknown name is told before any value is looked at. */
 static enum status find_options(struct call *call, const struct option **options)
 {
@@ -111,7 +123,7 @@ static enum status find_options(struct call *call, const struct option **options
         if (!option)
             return call_fail_text(
                 call, "ERR Unknown option or number of arguments for CONFIG SET - '%s'", text);
-        if (option->flags & OPTION_IMMUTABLE)
+        if (is_immutable(call, option, call_arg(call, i + 1)))
             return fail_option(call, text, "can't set immutable config");
         if (option->flags & OPTION_PROTECTED && !may_change_protected(call))
             return fail_option(call, text, "can't set protected config");

@@ -222,11 +222,11 @@ static bool check_locale(struct bytes text, struct option_error *error)
 #define UN OPTION_UNSIGNED
 static const struct option rows[] = {
     /* Ours. */
-    {"shards", NULL, OPTION_NUMBER, IM, FIELD(shards), RANGE(0, 256)},
-    {"io-backend", NULL, OPTION_WORD, IM, FIELD(io_backend), .words = io_backend_words},
-    {"lend", NULL, OPTION_BOOL, IM, FIELD(lend), .number = true},
-    {"hash-seed", NULL, OPTION_NUMBER, IM | UN, FIELD(hash_seed), RANGE(0, INT64_MAX)},
-    {"order-log-entries", NULL, OPTION_NUMBER, IM, FIELD(order_log_entries), RANGE(64, 1 << 26),
+    {"shards", NULL, OPTION_NUMBER, IM | OPTION_OURS, FIELD(shards), RANGE(0, 256)},
+    {"io-backend", NULL, OPTION_WORD, IM | OPTION_OURS, FIELD(io_backend), .words = io_backend_words},
+    {"lend", NULL, OPTION_BOOL, IM | OPTION_OURS, FIELD(lend), .number = true},
+    {"hash-seed", NULL, OPTION_NUMBER, IM | UN | OPTION_OURS, FIELD(hash_seed), RANGE(0, INT64_MAX)},
+    {"order-log-entries", NULL, OPTION_NUMBER, IM | OPTION_OURS, FIELD(order_log_entries), RANGE(64, 1 << 26),
      .number = 1 << 20, .check_number = check_power_of_two},
 
     /* Network. */

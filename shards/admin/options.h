@@ -37,6 +37,8 @@ enum option_kind {
 #define OPTION_UNSIGNED (1u << 6) /* range and value are unsigned 64-bit */
 #define OPTION_MULTI (1u << 7)    /* takes several words */
 #define OPTION_UNSET (1u << 8)    /* a text whose empty value is not written to a file */
+#define OPTION_OURS                                                                                \
+    (1u << 9) /* Redis has it not: who sets all that CONFIG GET * told must not fail */
 
 struct option_word {
     const char *word; /* NULL ends the list */
