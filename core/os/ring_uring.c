@@ -232,17 +232,15 @@ static uint32_t finish(struct uring *uring, uint64_t user_data, int result, unsi
                                         : finish_multishot(uring, op, result, flags);
     }
     if (tag == TAG_WAKE_FD) {
-        uint64_t count;
-        ssize_t got = read(uring->head.wake_fd, &count, sizeof(count));
-        (void)got; /* nothing to read after a wake that was seen already */
+        /* It has done its work by ending the wait. The counter is never read: a multishot poll
+         * tells of each write, whatever the count. */
         if (!(flags & IORING_CQE_F_MORE))
             queue_wake_fd(uring);
     } else if (tag == TAG_WAKE_SENT) {
         /* Only a failure is reported. The peer must not miss it, so it goes the other way. */
         ring_wake(NULL, (struct ring *)(uintptr_t)(user_data & ~(uint64_t)TAG_MASK));
     }
-    return 0; /* TAG_WOKEN has done its work by ending the wait; TAG_CANCEL failed: it was too late
-               */
+    return 0; /* TAG_WOKEN: likewise. TAG_CANCEL: it was too late to cancel. */
 }
 
 static bool has_completions(const struct uring *uring)
