@@ -387,6 +387,16 @@ static bool has_room(struct home *home, const struct session *session, const str
     return evict_make_room(home->shard) == OK;
 }
 
+/* Tells who listens of a command that will run elsewhere. */
+static void announce_far(struct home *home, struct session *session, const struct planned *plan)
+{
+    if (likely(!home->tap.before_count))
+        return;
+    struct call call;
+    make_call(home, session, plan, &(struct reply){0}, &call);
+    fire_before(home, session, &call);
+}
+
 enum taken { TAKEN, PUT_BACK, OUT };
 
 /* A command that goes with others of its connection: here if nothing before it is far, else as
@@ -402,11 +412,7 @@ static enum taken take_keyed(struct home *home, struct session *session, struct 
             add_local(home, session, plan);
         return TAKEN;
     }
-    if (unlikely(home->tap.before_count)) {
-        struct call call;
-        make_call(home, session, plan, &(struct reply){0}, &call);
-        fire_before(home, session, &call);
-    }
+    announce_far(home, session, plan);
     dispatch->pending[dispatch->pending_count++] = *plan;
     dispatch->pending_bytes += plan->args.wire_bytes;
     bool full = dispatch->pending_count >= session->group_calls_max ||
@@ -433,6 +439,7 @@ static void take_alone(struct home *home, struct session *session, struct planne
         run_alone(home, session, plan);
     } else {
         run_local(home);
+        announce_far(home, session, plan);
         pack_alone(home, session, plan);
     }
 }
