@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shards/call/call.h"
+#include "shards/local/shard.h"
 #include "shards/route/home.h"
 
 static struct latency_event *find(struct latency *latency, const char *name)
@@ -41,7 +42,7 @@ void latency_add(struct latency *latency, const char *name, int64_t now_s, uint3
 
 void latency_note(struct home *home, struct latency *latency, const struct tap_event *event)
 {
-    int64_t threshold_ms = home->config->latency_threshold_ms;
+    int64_t threshold_ms = home->shard->config->latency_threshold_ms;
     uint32_t ms = event->elapsed_us / 1000;
     if (threshold_ms <= 0 || ms < threshold_ms)
         return;

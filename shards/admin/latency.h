@@ -36,7 +36,7 @@ struct latency {
 /* Notes that `name` took `ms`, whatever the threshold. */
 void latency_add(struct latency *latency, const char *name, int64_t now_s, uint32_t ms);
 
-/* Notes the command of `event` if the home's configuration asks for it. */
+/* Notes the command of `event` if the settings of the home's shard ask for it. */
 void latency_note(struct home *home, struct latency *latency, const struct tap_event *event);
 
 /* Forgets one event (false if there was none), or all. */

@@ -11,6 +11,7 @@
 #include "shards/admin/redact.h"
 #include "shards/call/call.h"
 #include "shards/call/session.h"
+#include "shards/local/shard.h"
 #include "shards/route/home.h"
 #include "shards/route/server.h"
 
@@ -98,7 +99,7 @@ static void trim(struct slowlog *log, uint64_t max)
 
 void slowlog_note(struct home *home, struct slowlog *log, const struct tap_event *event)
 {
-    const struct config *config = home->config;
+    const struct config *config = home->shard->config; /* what the command itself may have set */
     if (config->slowlog_slower_than_us < 0 ||
         event->elapsed_us < (uint64_t)config->slowlog_slower_than_us ||
         event->call->command->flags & CMD_SKIP_SLOWLOG)

@@ -14,8 +14,9 @@
 
 struct home;
 
-#define SLOWLOG_ARGS_MAX 32u /* words kept of a command; the last tells how many more there were   \
-                              */
+#define SLOWLOG_ARGS_MAX                                                                           \
+    32u /* words kept of a command; the last tells how many more there were                        \
+         */
 #define SLOWLOG_ARG_BYTES_MAX 128u /* bytes kept of a word, before a note on the rest */
 
 /* One entry: its id, and itself as clients get it, encoded. */
@@ -31,7 +32,7 @@ struct slowlog {
     uint64_t count;
 };
 
-/* Notes the command of `event` if it took long enough for the home's configuration. */
+/* Notes the command of `event` if it took long enough by the settings of the home's shard. */
 void slowlog_note(struct home *home, struct slowlog *log, const struct tap_event *event);
 
 void slowlog_clear(struct slowlog *log);

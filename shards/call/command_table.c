@@ -323,6 +323,7 @@ static uint32_t add_family(const struct command *family, const struct command *p
 
 void command_table_build(const struct command *const *families, const char *const *groups)
 {
+    ASSERT(!table.rows);
     uint32_t places = 1; /* an empty table has memory too */
     for (uint32_t i = 0; families[i]; i++)
         places += places_of(families[i]);

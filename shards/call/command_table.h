@@ -9,8 +9,8 @@
 #include "shards/call/command.h"
 
 /* Collects `families` (a NULL-ended list of zero-row-ended tables; `groups[i]` is COMMAND DOCS'
- * group). Numbers the rows, links subcommands, adds derived ACL categories. Ends the process on a
- * name that occurs twice. */
+ * group). Numbers the rows, links subcommands, adds derived ACL categories. Once only. Ends the
+ * process on a name that occurs twice. */
 void command_table_build(const struct command *const *families, const char *const *groups);
 
 /* rename-command: the row answers to `new_name` only, or, when that is empty, to no name. 0,
