@@ -5,6 +5,7 @@
 #include "shards/start.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ struct thread {
     struct home *home;
     struct server *server;
     pthread_barrier_t *barrier;
+    sem_t *ended; /* posted when it has done serving */
     _Atomic int *failed;
     uint16_t cpu;
     bool pins;
@@ -134,8 +136,10 @@ static void *thread_main(void *context)
     if (home_open(thread->home, thread->error, sizeof(thread->error)) < 0)
         atomic_store(thread->failed, 1);
     pthread_barrier_wait(thread->barrier); /* all rings are there, or one has failed */
+    pthread_barrier_wait(thread->barrier); /* nobody reads the first settings any more */
     if (!atomic_load(thread->failed))
         home_run(thread->home);
+    sem_post(thread->ended);
     pthread_barrier_wait(thread->barrier); /* nobody wakes a ring that is gone */
     home_close(thread->home);
     return NULL;
@@ -185,13 +189,16 @@ static int run_threads(struct server *server, const struct config *config)
 {
     struct thread *threads = mem_zalloc(server->shard_count * sizeof(*threads));
     pthread_barrier_t barrier;
+    sem_t ended;
     _Atomic int failed = 0;
+    sem_init(&ended, 0, 0);
     pthread_barrier_init(&barrier, NULL, server->shard_count + 1);
     bool pins = server->shard_count <= server->cpus.cpu_count;
     for (uint32_t id = 0; id < server->shard_count; id++) {
         threads[id] = (struct thread){.home = server->homes[id],
                                       .server = server,
                                       .barrier = &barrier,
+                                      .ended = &ended,
                                       .failed = &failed,
                                       .cpu = server->cpus.cpus[id % server->cpus.cpu_count],
                                       .pins = pins};
@@ -206,6 +213,12 @@ static int run_threads(struct server *server, const struct config *config)
         log_info("server.ready", "Ready to accept connections");
         config_process_ready(config);
     }
+    pthread_barrier_wait(&barrier); /* from here on CONFIG SET may replace and free `config` */
+    /* Not in the barrier: a signal that comes while this thread waits for a semaphore is handled at
+     * once under the thread sanitizer too. */
+    for (uint32_t id = 0; id < server->shard_count; id++)
+        while (sem_wait(&ended) < 0)
+            continue; /* interrupted */
     pthread_barrier_wait(&barrier);
     for (uint32_t id = 0; id < server->shard_count; id++) {
         pthread_join(threads[id].id, NULL);
@@ -213,6 +226,7 @@ static int run_threads(struct server *server, const struct config *config)
             log_error("server.failed", "%s", threads[id].error);
     }
     pthread_barrier_destroy(&barrier);
+    sem_destroy(&ended);
     mem_free(threads);
     return atomic_load(&failed) ? 1 : 0;
 }
