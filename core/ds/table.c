@@ -17,6 +17,10 @@
  * run of 4 cells from the heap, whose last cell may again become a link. Cells are filled from the
  * front; taking one out moves the last one into the hole, and a run with one cell left
  * is dissolved. So a bucket's items end at the first empty cell.
+ *
+ * A leaf of few items has no bucket but a single cell, its root, which holds an item or a link like
+ * the last cell of a bucket: one item takes no memory beside the table's head, four take one run.
+ * Most tables of a database with few keys are of this kind.
  */
 #include "core/ds/table.h"
 
@@ -26,13 +30,14 @@
 #include "core/base/check.h"
 
 #define FANOUT (1u << TABLE_FANOUT_BITS)
-#define DEPTH_MAX 12u /* deeper leaves only chain: their items' hashes are nearly equal */
+#define DEPTH_MAX 6u /* with 7 bits for the bucket, 31 of the 32 that matter; then leaves chain */
+#define LONE_MAX 4u  /* items of a leaf without buckets: what one run holds */
 #define OVERFLOW_BYTES (TABLE_OVERFLOW_CELLS * sizeof(uint64_t))
 #define MERGE_BELOW 256u /* items of a node: a quarter of what a leaf holds */
 #define TAG_BITS 15u
 
-/* Numbers of buckets that fill a size class of the heap. */
-static const uint8_t leaf_sizes[] = {1,  2,  3,  4,  5,  6,  7,  8,  10, 12, 14,  16,
+/* Numbers of buckets that fill a size class of the heap, from none on. */
+static const uint8_t leaf_sizes[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  10, 12,  14, 16,
                                      20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128};
 static_assert(sizeof(struct table) == 16, "a table's head is small");
 
@@ -54,7 +59,9 @@ static struct table_bucket *leaf_buckets(const struct table *leaf)
 /* The most items that a leaf of so many buckets takes before it grows. */
 static uint32_t leaf_limit(uint32_t bucket_count)
 {
-    return bucket_count == 1 ? TABLE_BUCKET_CELLS : bucket_count * 36 / 5; /* 90 % */
+    if (bucket_count <= 1)
+        return bucket_count ? TABLE_BUCKET_CELLS : LONE_MAX;
+    return bucket_count * 36 / 5; /* 90 % */
 }
 
 static uint32_t leaf_size_above(uint32_t bucket_count)
@@ -68,7 +75,9 @@ static uint32_t leaf_size_above(uint32_t bucket_count)
 /* The size that `count` items fill to at most 75 %. */
 static uint32_t leaf_size_for(uint32_t count)
 {
-    uint32_t i = 0;
+    if (count < LONE_MAX)
+        return 0;
+    uint32_t i = 1;
     while (leaf_sizes[i] * 6u < count && i + 1 < sizeof leaf_sizes)
         i++;
     return leaf_sizes[i];
@@ -76,7 +85,9 @@ static uint32_t leaf_size_for(uint32_t count)
 
 static bool is_too_sparse(const struct table *leaf)
 {
-    return leaf->bucket_count > 1 && leaf->count < leaf->bucket_count * 16 / 5; /* 40 % */
+    if (leaf->bucket_count <= 1)
+        return leaf->bucket_count && leaf->count < LONE_MAX;
+    return leaf->count < leaf->bucket_count * 16 / 5; /* 40 % */
 }
 
 static uint64_t cell_make(uint64_t hash, void *item, bool mark)
@@ -91,6 +102,11 @@ static uint64_t cell_with_hash(uint64_t cell, uint64_t hash)
     return cell_make(hash, table_item(cell), cell & TABLE_MARK);
 }
 
+static uint64_t order_of(const struct table_ops *ops, const void *item)
+{
+    return ops->hash(item) & TABLE_ORDER_MASK;
+}
+
 /* ---- Buckets ---- */
 
 /* A run of cells: a bucket or what overflowed from it. */
@@ -99,9 +115,24 @@ struct run {
     uint32_t cap;
 };
 
-static struct run bucket_run(struct table_bucket *bucket)
+/* Buckets of a leaf, its root counted as one if it has none. */
+static uint32_t leaf_run_count(const struct table *leaf)
 {
-    return (struct run){bucket->cells, TABLE_BUCKET_CELLS};
+    return leaf->bucket_count ? leaf->bucket_count : 1;
+}
+
+/* The first cells of bucket `index`. */
+static struct run leaf_run(const struct table *leaf, uint32_t index)
+{
+    if (unlikely(leaf->bucket_count == 0))
+        return (struct run){(uint64_t *)&leaf->root, 1};
+    return (struct run){leaf_buckets(leaf)[index].cells, TABLE_BUCKET_CELLS};
+}
+
+/* The first cells of the bucket that `hash` falls into. */
+static struct run leaf_run_at(const struct table *leaf, uint64_t hash)
+{
+    return leaf_run(leaf, (uint32_t)((hash >> 32) * leaf->bucket_count >> 32));
 }
 
 /* Moves on to the next run; false at the end. */
@@ -123,9 +154,8 @@ static uint32_t run_len(const struct run *run)
     return len;
 }
 
-static void bucket_append(struct table_bucket *bucket, struct heap *heap, uint64_t cell)
+static void run_append(struct run run, struct heap *heap, uint64_t cell)
 {
-    struct run run = bucket_run(bucket);
     while (run_next(&run))
         continue;
     uint32_t len = run_len(&run);
@@ -140,9 +170,8 @@ static void bucket_append(struct table_bucket *bucket, struct heap *heap, uint64
     run.cells[len - 1] = (uintptr_t)overflow;
 }
 
-static void bucket_remove(struct table_bucket *bucket, struct heap *heap, uint64_t *cell)
+static void run_remove(struct run run, struct heap *heap, uint64_t *cell)
 {
-    struct run run = bucket_run(bucket);
     uint64_t *link = NULL;
     for (;;) {
         uint64_t *last = &run.cells[run.cap - 1];
@@ -159,9 +188,9 @@ static void bucket_remove(struct table_bucket *bucket, struct heap *heap, uint64
     }
 }
 
-static void bucket_free_overflow(struct table_bucket *bucket, struct heap *heap)
+static void run_free_overflow(struct run run, struct heap *heap)
 {
-    uint64_t *overflow = table_overflow(bucket->cells[TABLE_BUCKET_CELLS - 1]);
+    uint64_t *overflow = table_overflow(run.cells[run.cap - 1]);
     while (overflow) {
         uint64_t *next = table_overflow(overflow[TABLE_OVERFLOW_CELLS - 1]);
         heap_free(heap, overflow, OVERFLOW_BYTES);
@@ -170,11 +199,9 @@ static void bucket_free_overflow(struct table_bucket *bucket, struct heap *heap)
 }
 
 /* Calls `visit` for the items of one bucket; returns how many. */
-static inline uint32_t bucket_visit(struct table_bucket *bucket, table_visit_fn visit,
-                                    void *context)
+static inline uint32_t run_visit(struct run run, table_visit_fn visit, void *context)
 {
     uint32_t count = 0;
-    struct run run = bucket_run(bucket);
     do {
         for (uint32_t i = 0; i < run.cap && run.cells[i] & TABLE_USED; i++, count++)
             visit(context, &run.cells[i]);
@@ -182,28 +209,38 @@ static inline uint32_t bucket_visit(struct table_bucket *bucket, table_visit_fn 
     return count;
 }
 
+static void run_prefetch_items(struct run run)
+{
+    do {
+        for (uint32_t i = 0; i < run.cap && run.cells[i] & TABLE_USED; i++)
+            __builtin_prefetch(table_item(run.cells[i]));
+    } while (run_next(&run));
+}
+
 /* ---- Leaves ---- */
 
 static void leaf_init(struct table *leaf, struct heap *heap, uint32_t bucket_count)
 {
+    *leaf = (struct table){.bucket_count = bucket_count};
+    if (bucket_count == 0)
+        return;
     size_t bytes = bucket_count * sizeof(struct table_bucket);
-    struct table_bucket *buckets = heap_alloc(heap, bytes);
+    void *buckets = heap_alloc(heap, bytes);
     memset(buckets, 0, bytes);
-    *leaf = (struct table){.root = (uintptr_t)buckets, .bucket_count = bucket_count};
+    leaf->root = (uintptr_t)buckets;
 }
 
 static void leaf_free(struct table *leaf, struct heap *heap)
 {
-    struct table_bucket *buckets = leaf_buckets(leaf);
-    for (uint32_t i = 0; i < leaf->bucket_count; i++)
-        bucket_free_overflow(&buckets[i], heap);
+    for (uint32_t i = 0; i < leaf_run_count(leaf); i++)
+        run_free_overflow(leaf_run(leaf, i), heap);
     if (leaf->bucket_count)
-        heap_free(heap, buckets, leaf->bucket_count * sizeof *buckets);
+        heap_free(heap, leaf_buckets(leaf), leaf->bucket_count * sizeof(struct table_bucket));
 }
 
 static void leaf_append(struct table *leaf, struct heap *heap, uint64_t hash, uint64_t cell)
 {
-    bucket_append(table_bucket(leaf, hash), heap, cell);
+    run_append(leaf_run_at(leaf, hash), heap, cell);
     leaf->count++;
 }
 
@@ -213,16 +250,15 @@ static void leaf_resize(struct table *leaf, struct heap *heap, const struct tabl
 {
     struct table resized;
     leaf_init(&resized, heap, bucket_count);
-    struct table_bucket *buckets = leaf_buckets(leaf);
-    for (uint32_t i = 0; i < leaf->bucket_count; i++) {
-        struct run run = bucket_run(&buckets[i]);
+    for (uint32_t i = 0; i < leaf_run_count(leaf); i++) {
+        struct run run = leaf_run(leaf, i);
         do {
             for (uint32_t k = 0; k < run.cap && run.cells[k] & TABLE_USED; k++) {
                 uint64_t cell = run.cells[k];
                 uint64_t lowest = cell >> TABLE_TAG_SHIFT << TABLE_TAG_SHIFT;
                 uint64_t highest = lowest | ((UINT64_C(1) << TABLE_TAG_SHIFT) - 1);
                 if (unlikely(table_bucket(&resized, lowest) != table_bucket(&resized, highest)))
-                    lowest = ops->hash(table_item(cell)) << used_bits;
+                    lowest = order_of(ops, table_item(cell)) << used_bits;
                 leaf_append(&resized, heap, lowest, cell);
             }
         } while (run_next(&run));
@@ -231,30 +267,20 @@ static void leaf_resize(struct table *leaf, struct heap *heap, const struct tabl
     *leaf = resized;
 }
 
-static void prefetch_items(struct table_bucket *bucket)
-{
-    struct run run = bucket_run(bucket);
-    do {
-        for (uint32_t i = 0; i < run.cap && run.cells[i] & TABLE_USED; i++)
-            __builtin_prefetch(table_item(run.cells[i]));
-    } while (run_next(&run));
-}
-
 /* Appends all items of `from` to leaf `to`, or to the one of 16 leaves `to` that four more bits
  * of their hash say. Their cells are made anew, which takes a look at each item. */
 static void leaf_rehash(const struct table *from, struct table *to, bool split, struct heap *heap,
                         const struct table_ops *ops, uint32_t used_bits)
 {
-    struct table_bucket *buckets = leaf_buckets(from);
-    for (uint32_t i = 0; i < from->bucket_count; i++) {
+    for (uint32_t i = 0; i < leaf_run_count(from); i++) {
         if (i == 0)
-            prefetch_items(&buckets[0]);
-        if (i + 1 < from->bucket_count)
-            prefetch_items(&buckets[i + 1]);
-        struct run run = bucket_run(&buckets[i]);
+            run_prefetch_items(leaf_run(from, 0));
+        if (i + 1 < leaf_run_count(from))
+            run_prefetch_items(leaf_run(from, i + 1));
+        struct run run = leaf_run(from, i);
         do {
             for (uint32_t k = 0; k < run.cap && run.cells[k] & TABLE_USED; k++) {
-                uint64_t hash = ops->hash(table_item(run.cells[k])) << used_bits;
+                uint64_t hash = order_of(ops, table_item(run.cells[k])) << used_bits;
                 struct table *leaf = to;
                 if (split) {
                     leaf = &to[hash >> (64 - TABLE_FANOUT_BITS)];
@@ -271,21 +297,16 @@ static void leaf_split(struct table *leaf, struct heap *heap, const struct table
                        uint32_t used_bits)
 {
     uint32_t counts[FANOUT] = {0};
-    struct table_bucket *buckets = leaf_buckets(leaf);
-    for (uint32_t i = 0; i < leaf->bucket_count; i++) {
-        struct run run = bucket_run(&buckets[i]);
+    for (uint32_t i = 0; i < leaf_run_count(leaf); i++) {
+        struct run run = leaf_run(leaf, i);
         do {
             for (uint32_t k = 0; k < run.cap && run.cells[k] & TABLE_USED; k++)
                 counts[run.cells[k] >> (64 - TABLE_FANOUT_BITS)]++;
         } while (run_next(&run));
     }
     struct table *tables = heap_alloc(heap, FANOUT * sizeof *tables);
-    for (uint32_t i = 0; i < FANOUT; i++) {
-        if (counts[i])
-            leaf_init(&tables[i], heap, leaf_size_for(counts[i]));
-        else
-            tables[i] = (struct table){0};
-    }
+    for (uint32_t i = 0; i < FANOUT; i++)
+        leaf_init(&tables[i], heap, leaf_size_for(counts[i]));
     leaf_rehash(leaf, tables, true, heap, ops, used_bits);
     uint32_t count = leaf->count;
     leaf_free(leaf, heap);
@@ -324,10 +345,9 @@ void table_insert(struct table *table, struct heap *heap, const struct table_ops
 {
     uint32_t depth = 0;
     struct table *leaf = table;
+    hash &= TABLE_ORDER_MASK;
     for (;;) {
         if (likely(!is_node(leaf))) {
-            if (unlikely(leaf->bucket_count == 0))
-                leaf_init(leaf, heap, 1);
             if (likely(leaf->count < leaf_limit(leaf->bucket_count)))
                 break;
             uint32_t used_bits = depth * TABLE_FANOUT_BITS;
@@ -353,6 +373,7 @@ void table_remove(struct table *table, struct heap *heap, const struct table_ops
     struct table *leaf = table;
     struct table *sparse_node = NULL;
     uint32_t depth = 0, sparse_depth = 0;
+    hash &= TABLE_ORDER_MASK;
     while (unlikely(is_node(leaf))) {
         if (--leaf->count < MERGE_BELOW && !sparse_node) {
             sparse_node = leaf;
@@ -362,20 +383,24 @@ void table_remove(struct table *table, struct heap *heap, const struct table_ops
         hash <<= TABLE_FANOUT_BITS;
         depth++;
     }
-    bucket_remove(table_bucket(leaf, hash), heap, cell);
+    run_remove(leaf_run_at(leaf, hash), heap, cell);
     leaf->count--;
 
     if (unlikely(sparse_node)) {
         node_merge(sparse_node, heap, ops, sparse_depth * TABLE_FANOUT_BITS);
-    } else if (leaf->count == 0) {
-        leaf_free(leaf, heap);
-        *leaf = (struct table){0};
     } else if (unlikely(is_too_sparse(leaf))) {
         leaf_resize(leaf, heap, ops, depth * TABLE_FANOUT_BITS, leaf_size_for(leaf->count));
     }
 }
 
 /* ---- Walking ---- */
+
+/* An empty bucket costs as much as an item. */
+static void spend(uint64_t *io_budget, uint32_t visited)
+{
+    uint32_t cost = visited ? visited : 1;
+    *io_budget -= *io_budget < cost ? *io_budget : cost;
+}
 
 uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budget,
                     table_visit_fn visit, void *context)
@@ -390,17 +415,17 @@ uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budge
             used_bits += TABLE_FANOUT_BITS;
         }
         uint64_t base = from - (hash >> used_bits); /* where the leaf begins */
-        uint32_t bucket_count = leaf->bucket_count;
-        uint32_t index = (uint32_t)((hash >> 32) * bucket_count >> 32);
-        for (; index < bucket_count; index++) {
+        uint32_t run_count = leaf_run_count(leaf);
+        uint32_t index = (uint32_t)((hash >> 32) * run_count >> 32);
+        for (; index < run_count; index++) {
             if (*io_budget == 0) {
-                /* The lowest hash for which table_bucket() gives this bucket. */
-                uint64_t high = (((uint64_t)index << 32) + bucket_count - 1) / bucket_count;
-                return base + (high << 32 >> used_bits);
+                /* The lowest hash for which table_bucket() gives this bucket: rounded up, also to
+                 * the bits that a hash has left this deep in the tree. */
+                uint64_t high = (((uint64_t)index << 32) + run_count - 1) / run_count;
+                uint64_t unit = (UINT64_C(1) << used_bits) - 1;
+                return base + (((high + unit) & ~unit) << 32 >> used_bits);
             }
-            uint32_t visited = bucket_visit(&leaf_buckets(leaf)[index], visit, context);
-            uint32_t cost = visited ? visited : 1;
-            *io_budget -= *io_budget < cost ? *io_budget : cost;
+            spend(io_budget, run_visit(leaf_run(leaf, index), visit, context));
         }
         if (used_bits == 0)
             return TABLE_SCAN_END;
@@ -419,17 +444,15 @@ void table_each(const struct table *table, table_visit_fn visit, void *context)
             table_each(&node_tables(table)[i], visit, context);
         return;
     }
-    for (uint32_t i = 0; i < table->bucket_count; i++)
-        bucket_visit(&leaf_buckets(table)[i], visit, context);
+    for (uint32_t i = 0; i < leaf_run_count(table); i++)
+        run_visit(leaf_run(table, i), visit, context);
 }
 
 uint32_t table_sample(const struct table *table, uint64_t hash, uint64_t **out_cells, uint32_t max)
 {
     const struct table *leaf = table_leaf(table, &hash);
-    if (leaf->bucket_count == 0)
-        return 0;
     uint32_t count = 0;
-    struct run run = bucket_run(table_bucket(leaf, hash));
+    struct run run = leaf_run_at(leaf, hash);
     do {
         for (uint32_t i = 0; i < run.cap && run.cells[i] & TABLE_USED && count < max; i++)
             out_cells[count++] = &run.cells[i];
@@ -440,10 +463,8 @@ uint32_t table_sample(const struct table *table, uint64_t hash, uint64_t **out_c
 uint32_t table_sample_len(const struct table *table, uint64_t hash)
 {
     const struct table *leaf = table_leaf(table, &hash);
-    if (leaf->bucket_count == 0)
-        return 0;
     uint32_t count = 0;
-    struct run run = bucket_run(table_bucket(leaf, hash));
+    struct run run = leaf_run_at(leaf, hash);
     do {
         count += run_len(&run);
     } while (run_next(&run));
@@ -451,49 +472,59 @@ uint32_t table_sample_len(const struct table *table, uint64_t hash)
 }
 
 /*
- * While a leaf is drained, bucket_count is what it was allocated with and `count` the number of
- * buckets that are not yet done, both counting down to an end. Of a node, `count` is the number of
- * tables that are not yet done. TABLE_DRAINING in the root says that this has begun.
+ * While a table is drained, `count` is the number of buckets of a leaf, or of tables of a node,
+ * that are not yet done. DRAINING in the root says that this has begun. A leaf without buckets is
+ * done in one go.
  */
-#define TABLE_DRAINING UINT64_C(2)
+#define DRAINING UINT64_C(4)
+
+static bool drain_node(struct table *node, struct heap *heap, uint64_t *io_budget,
+                       table_visit_fn visit, void *context)
+{
+    struct table *tables = (struct table *)(uintptr_t)(node->root & ~(DRAINING | TABLE_IS_NODE));
+    for (; node->count > 0; node->count--) {
+        if (!table_drain(&tables[node->count - 1], heap, io_budget, visit, context))
+            return false;
+    }
+    heap_free(heap, tables, FANOUT * sizeof *tables);
+    *node = (struct table){0};
+    return true;
+}
+
+static bool drain_buckets(struct table *leaf, struct heap *heap, uint64_t *io_budget,
+                          table_visit_fn visit, void *context)
+{
+    struct table_bucket *buckets = (struct table_bucket *)(uintptr_t)(leaf->root & ~DRAINING);
+    while (leaf->count > 0) {
+        if (*io_budget == 0)
+            return false;
+        struct run run = {buckets[--leaf->count].cells, TABLE_BUCKET_CELLS};
+        if (leaf->count > 0)
+            run_prefetch_items((struct run){buckets[leaf->count - 1].cells, TABLE_BUCKET_CELLS});
+        spend(io_budget, run_visit(run, visit, context));
+        run_free_overflow(run, heap);
+    }
+    heap_free(heap, buckets, leaf->bucket_count * sizeof *buckets);
+    *leaf = (struct table){0};
+    return true;
+}
 
 bool table_drain(struct table *table, struct heap *heap, uint64_t *io_budget, table_visit_fn visit,
                  void *context)
 {
-    if (!is_node(table) && table->bucket_count == 0)
-        return true;
-    if (!(table->root & TABLE_DRAINING)) {
-        table->count = is_node(table) ? FANOUT : table->bucket_count;
-        table->root |= TABLE_DRAINING;
-    }
-    if (is_node(table)) {
-        struct table *tables = (struct table *)(uintptr_t)(table->root &
-                                                           ~(TABLE_DRAINING | TABLE_IS_NODE));
-        while (table->count > 0) {
-            if (!table_drain(&tables[table->count - 1], heap, io_budget, visit, context))
-                return false;
-            table->count--;
-        }
-        heap_free(heap, tables, FANOUT * sizeof *tables);
+    if (!is_node(table) && table->bucket_count == 0) {
+        if (table->count > 0)
+            spend(io_budget, run_visit(leaf_run(table, 0), visit, context));
+        leaf_free(table, heap);
         *table = (struct table){0};
         return true;
     }
-    struct table_bucket *buckets = (struct table_bucket *)(uintptr_t)(table->root &
-                                                                      ~TABLE_DRAINING);
-    while (table->count > 0) {
-        if (*io_budget == 0)
-            return false;
-        struct table_bucket *bucket = &buckets[--table->count];
-        if (table->count > 0)
-            prefetch_items(bucket - 1);
-        uint32_t visited = bucket_visit(bucket, visit, context);
-        bucket_free_overflow(bucket, heap);
-        uint32_t cost = visited ? visited : 1;
-        *io_budget -= *io_budget < cost ? *io_budget : cost;
+    if (!(table->root & DRAINING)) {
+        table->count = is_node(table) ? FANOUT : table->bucket_count;
+        table->root |= DRAINING;
     }
-    heap_free(heap, buckets, table->bucket_count * sizeof *buckets);
-    *table = (struct table){0};
-    return true;
+    return is_node(table) ? drain_node(table, heap, io_budget, visit, context)
+                          : drain_buckets(table, heap, io_budget, visit, context);
 }
 
 /* ---- Looking at it ---- */
@@ -506,15 +537,16 @@ void table_add_stats(const struct table *table, struct table_stats *stats)
             table_add_stats(&node_tables(table)[i], stats);
         return;
     }
-    if (table->bucket_count == 0)
+    if (table->count == 0)
         return;
     stats->items += table->count;
     stats->leaves++;
-    stats->buckets += table->bucket_count;
-    stats->bytes += heap_usable(table->bucket_count * sizeof(struct table_bucket));
-    for (uint32_t i = 0; i < table->bucket_count; i++) {
+    stats->buckets += leaf_run_count(table);
+    if (table->bucket_count)
+        stats->bytes += heap_usable(table->bucket_count * sizeof(struct table_bucket));
+    for (uint32_t i = 0; i < leaf_run_count(table); i++) {
         uint32_t len = 0;
-        struct run run = bucket_run(&leaf_buckets(table)[i]);
+        struct run run = leaf_run(table, i);
         do {
             if (run.cap == TABLE_OVERFLOW_CELLS) {
                 stats->overflows++;
@@ -529,14 +561,14 @@ void table_add_stats(const struct table *table, struct table_stats *stats)
 static void validate_bucket(const struct table *leaf, uint32_t index, const struct table_ops *ops,
                             uint32_t used_bits, uint32_t *io_count)
 {
-    struct table_bucket *bucket = &leaf_buckets(leaf)[index];
-    struct run run = bucket_run(bucket);
+    struct run run = leaf_run(leaf, index);
+    const uint64_t *first = run.cells;
     bool more;
     do {
         uint32_t len = run_len(&run);
         for (uint32_t k = 0; k < len; k++) {
-            uint64_t hash = ops->hash(table_item(run.cells[k])) << used_bits;
-            ASSERT(table_bucket(leaf, hash) == bucket);
+            uint64_t hash = order_of(ops, table_item(run.cells[k])) << used_bits;
+            ASSERT(leaf_run_at(leaf, hash).cells == first);
             ASSERT(run.cells[k] == cell_with_hash(run.cells[k], hash));
         }
         *io_count += len;
@@ -559,9 +591,8 @@ static uint32_t validate(const struct table *table, const struct table_ops *ops,
             count += validate(&node_tables(table)[i], ops, depth + 1);
         ASSERT(count >= MERGE_BELOW);
     } else {
-        for (uint32_t i = 0; i < table->bucket_count; i++)
+        for (uint32_t i = 0; i < leaf_run_count(table); i++)
             validate_bucket(table, i, ops, depth * TABLE_FANOUT_BITS, &count);
-        ASSERT((table->bucket_count == 0) == (count == 0));
         ASSERT(!is_too_sparse(table));
         ASSERT(count <= leaf_limit(table->bucket_count) ||
                (depth == DEPTH_MAX && table->bucket_count == TABLE_LEAF_BUCKETS_MAX));

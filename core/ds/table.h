@@ -31,17 +31,21 @@
 #define TABLE_BUCKET_CELLS 8u
 #define TABLE_FANOUT_BITS 4u
 
-#define TABLE_MARK UINT64_C(1) /* the caller's bit in a cell */
+#define TABLE_MARK UINT64_C(2) /* the caller's bit in a cell */
 
 /* The rest of a cell, for the inline functions below. */
 #define TABLE_USED (UINT64_C(1) << 48) /* holds an item; a pointer without it links to overflow */
 #define TABLE_ITEM_MASK UINT64_C(0x0000fffffffffff8)
 #define TABLE_TAG_SHIFT 49 /* the 15 highest bits of the hash, below what the tree has used */
-#define TABLE_IS_NODE UINT64_C(1) /* in `root` */
+#define TABLE_IS_NODE UINT64_C(1) /* in `root`, never in a cell */
+
+/* Only these bits of a hash say where an item belongs: a place in the order fits 32 bits. */
+#define TABLE_ORDER_MASK UINT64_C(0xffffffff00000000)
 
 struct table {
-    uint64_t root;         /* a leaf's buckets, or a node's 16 tables | TABLE_IS_NODE */
-    uint32_t bucket_count; /* of a leaf; 0: an empty table */
+    uint64_t root;         /* a leaf's buckets, or the only cell of one without; or a node's 16
+                              tables | TABLE_IS_NODE */
+    uint32_t bucket_count; /* of a leaf */
     uint32_t count;        /* items */
 };
 
@@ -77,9 +81,11 @@ static inline bool table_is_link(uint64_t cell)
     return !(cell & TABLE_USED) && (cell & TABLE_ITEM_MASK);
 }
 
-/* The leaf that `*hash` belongs to; `*hash` loses the bits that led there. */
+/* The leaf that `*hash` belongs to; `*hash` loses the bits that led there, and those that do not
+ * matter. */
 static inline const struct table *table_leaf(const struct table *table, uint64_t *hash)
 {
+    *hash &= TABLE_ORDER_MASK;
     while (__builtin_expect(table->root & TABLE_IS_NODE, 0)) {
         const struct table *tables = (const struct table *)(uintptr_t)(table->root - TABLE_IS_NODE);
         table = &tables[*hash >> (64 - TABLE_FANOUT_BITS)];
@@ -88,7 +94,7 @@ static inline const struct table *table_leaf(const struct table *table, uint64_t
     return table;
 }
 
-/* The bucket of a leaf that is not empty. */
+/* The bucket of a leaf that has buckets. */
 static inline struct table_bucket *table_bucket(const struct table *leaf, uint64_t hash)
 {
     uint64_t index = (hash >> 32) * leaf->bucket_count >> 32;
@@ -119,11 +125,11 @@ static inline uint32_t table_match(const struct table_bucket *bucket, uint64_t h
 #endif
 }
 
-/* The next run of cells after a bucket or an overflow run whose last cell is `last`, or NULL. */
+/* What a cell links to, a run of cells, or NULL. Its last cell may be a link again. */
 #define TABLE_OVERFLOW_CELLS 4u
-static inline uint64_t *table_overflow(uint64_t last)
+static inline uint64_t *table_overflow(uint64_t cell)
 {
-    return table_is_link(last) ? table_item(last) : NULL;
+    return table_is_link(cell) ? table_item(cell) : NULL;
 }
 
 /* The cell of the item with `hash` for which `equal` says true, or NULL. `equal` should be an
@@ -134,16 +140,20 @@ __attribute__((always_inline)) static inline uint64_t *table_find(const struct t
                                                                   const void *wanted)
 {
     const struct table *leaf = table_leaf(table, &hash);
-    if (leaf->bucket_count == 0)
-        return NULL;
-    struct table_bucket *bucket = table_bucket(leaf, hash);
-    for (uint32_t found = table_match(bucket, hash); found; found &= found - 1) {
-        uint64_t *cell = &bucket->cells[__builtin_ctz(found)];
-        if (__builtin_expect(equal(table_item(*cell), wanted), 1))
-            return cell;
+    uint64_t top = hash >> TABLE_TAG_SHIFT << 1 | 1; /* with TABLE_USED */
+    uint64_t last = leaf->root;
+    if (__builtin_expect(leaf->bucket_count != 0, 1)) {
+        struct table_bucket *bucket = table_bucket(leaf, hash);
+        for (uint32_t found = table_match(bucket, hash); found; found &= found - 1) {
+            uint64_t *cell = &bucket->cells[__builtin_ctz(found)];
+            if (__builtin_expect(equal(table_item(*cell), wanted), 1))
+                return cell;
+        }
+        last = bucket->cells[TABLE_BUCKET_CELLS - 1];
+    } else if (last >> (TABLE_TAG_SHIFT - 1) == top && equal(table_item(last), wanted)) {
+        return (uint64_t *)&leaf->root;
     }
-    uint64_t top = hash >> TABLE_TAG_SHIFT << 1 | 1;
-    uint64_t *run = table_overflow(bucket->cells[TABLE_BUCKET_CELLS - 1]);
+    uint64_t *run = table_overflow(last);
     for (; __builtin_expect(run != NULL, 0); run = table_overflow(run[TABLE_OVERFLOW_CELLS - 1])) {
         for (uint32_t i = 0; i < TABLE_OVERFLOW_CELLS; i++) {
             if (run[i] >> (TABLE_TAG_SHIFT - 1) == top && equal(table_item(run[i]), wanted))
@@ -157,21 +167,25 @@ __attribute__((always_inline)) static inline uint64_t *table_find(const struct t
 static inline void table_prefetch_bucket(const struct table *table, uint64_t hash)
 {
     const struct table *leaf = table_leaf(table, &hash);
-    if (leaf->bucket_count)
-        __builtin_prefetch(table_bucket(leaf, hash));
+    __builtin_prefetch(leaf->bucket_count ? (void *)table_bucket(leaf, hash)
+                                          : table_item(leaf->root));
 }
 
 /* Brings the item nearer that `hash` probably means; the bucket must be near. */
 static inline void table_prefetch_item(const struct table *table, uint64_t hash)
 {
     const struct table *leaf = table_leaf(table, &hash);
-    if (leaf->bucket_count == 0)
+    if (__builtin_expect(leaf->bucket_count != 0, 1)) {
+        const struct table_bucket *bucket = table_bucket(leaf, hash);
+        uint32_t found = table_match(bucket, hash);
+        /* Without a match, the last cell is the better guess: overflow, or nothing. */
+        uint32_t guess = found ? (uint32_t)__builtin_ctz(found) : TABLE_BUCKET_CELLS - 1;
+        __builtin_prefetch(table_item(bucket->cells[guess]));
         return;
-    const struct table_bucket *bucket = table_bucket(leaf, hash);
-    uint32_t found = table_match(bucket, hash);
-    /* Without a match, the last cell is the better guess: overflow, or nothing. */
-    uint64_t cell = bucket->cells[found ? (uint32_t)__builtin_ctz(found) : TABLE_BUCKET_CELLS - 1];
-    __builtin_prefetch(table_item(cell));
+    }
+    const uint64_t *run = table_overflow(leaf->root);
+    for (uint32_t i = 0; run && i < TABLE_OVERFLOW_CELLS; i++)
+        __builtin_prefetch(table_item(run[i]));
 }
 
 /* Adds an item that is not in the table. */
@@ -183,8 +197,9 @@ void table_remove(struct table *table, struct heap *heap, const struct table_ops
                   uint64_t hash, uint64_t *cell);
 
 /* Visits whole buckets in the order of hashes, from the one that `from` falls into on, until
- * `*io_budget` cells were visited or buckets passed. Returns where the next bucket begins,
- * TABLE_SCAN_END after the last. `visit` may change items and marks, not the table. */
+ * `*io_budget` cells were visited or buckets passed. Returns where the next bucket begins, within
+ * TABLE_ORDER_MASK, TABLE_SCAN_END after the last. `visit` may change items and marks, not the
+ * table. */
 #define TABLE_SCAN_END UINT64_C(0)
 uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budget,
                     table_visit_fn visit, void *context);

@@ -1,6 +1,8 @@
 /*
- * The tables' heads (16 bytes a slot) stand in 256 groups of 64, each made when the first key of
- * its slots comes and freed with the last: 2 KiB for an empty database, 256 KiB for a full one.
+ * The tables' heads (16 bytes a slot) stand in 256 groups of 64 slots. A group holds the heads of
+ * the slots that have keys, close together: a bitmap says which, and counting its bits where. So a
+ * few keys cost a few heads, while a full database pays one bit more than an array would; a head is
+ * put in or taken out when a slot gets its first key or loses its last.
  */
 #include "core/store/keyspace.h"
 
@@ -8,8 +10,7 @@
 
 #include "core/base/check.h"
 
-#define GROUP_BYTES (KEYSPACE_GROUP_SLOTS * sizeof(struct table))
-#define RANDOM_TRIES 256
+#define PLACES 16u /* in a bucket, for keyspace_random(); hardly any has more items */
 
 static uint64_t hash_of_record(const void *item)
 {
@@ -30,30 +31,84 @@ void keyspace_destroy(struct keyspace *keyspace, struct heap *heap)
     if (!keyspace)
         return;
     ASSERT(keyspace->count == 0);
-    for (uint32_t i = 0; i < KEYSPACE_GROUPS; i++)
-        ASSERT(keyspace->groups[i] == NULL);
+    if (keyspace->groups)
+        heap_free(heap, keyspace->groups, sizeof *keyspace->groups);
     heap_free(heap, keyspace, sizeof *keyspace);
+}
+
+/* ---- Groups ---- */
+
+static uint32_t group_len(const struct keyspace_group *group)
+{
+    return (uint32_t)__builtin_popcountll(group->present);
+}
+
+static uint64_t slot_bit(uint32_t slot)
+{
+    return UINT64_C(1) << slot % KEYSPACE_GROUP_SLOTS;
+}
+
+/* Gives the heads a block for `new_len` of them, with a gap before the one at `index` or without
+ * it, depending on which way the length changes by one. */
+static void group_resize(struct keyspace_group *group, struct heap *heap, uint32_t index,
+                         uint32_t old_len, uint32_t new_len)
+{
+    size_t old_bytes = old_len * sizeof(struct table), new_bytes = new_len * sizeof(struct table);
+    struct table *old = group->tables;
+    bool grows = new_len > old_len;
+    if (new_len && old_len && heap_usable(old_bytes) == heap_usable(new_bytes)) {
+        memmove(&old[index + grows], &old[index + !grows],
+                (old_len - index - !grows) * sizeof *old);
+        return;
+    }
+    struct table *tables = new_len ? heap_alloc(heap, new_bytes) : NULL;
+    if (tables && old) {
+        memcpy(tables, old, index * sizeof *old);
+        memcpy(&tables[index + grows], &old[index + !grows],
+               (old_len - index - !grows) * sizeof *old);
+    }
+    if (old)
+        heap_free(heap, old, old_bytes);
+    group->tables = tables;
+}
+
+static struct table *add_table(struct keyspace *keyspace, struct heap *heap, uint32_t slot)
+{
+    if (!keyspace->groups) {
+        keyspace->groups = heap_alloc(heap, sizeof *keyspace->groups);
+        memset(keyspace->groups, 0, sizeof *keyspace->groups);
+    }
+    struct keyspace_group *group = &keyspace->groups->groups[slot / KEYSPACE_GROUP_SLOTS];
+    uint64_t bit = slot_bit(slot);
+    uint32_t index = (uint32_t)__builtin_popcountll(group->present & (bit - 1));
+    uint32_t len = group_len(group);
+    group_resize(group, heap, index, len, len + 1);
+    group->present |= bit;
+    group->tables[index] = (struct table){0};
+    return &group->tables[index];
+}
+
+static void remove_table(struct keyspace *keyspace, struct heap *heap, uint32_t slot)
+{
+    struct keyspace_group *group = &keyspace->groups->groups[slot / KEYSPACE_GROUP_SLOTS];
+    uint64_t bit = slot_bit(slot);
+    uint32_t len = group_len(group);
+    group_resize(group, heap, (uint32_t)__builtin_popcountll(group->present & (bit - 1)), len,
+                 len - 1);
+    group->present &= ~bit;
 }
 
 /* ---- Changing ---- */
 
-static struct table *get_table(struct keyspace *keyspace, struct heap *heap, uint32_t slot)
-{
-    struct table **group = &keyspace->groups[slot / KEYSPACE_GROUP_SLOTS];
-    if (unlikely(!*group)) {
-        *group = heap_alloc(heap, GROUP_BYTES);
-        memset(*group, 0, GROUP_BYTES);
-    }
-    return &(*group)[slot % KEYSPACE_GROUP_SLOTS];
-}
-
 void keyspace_insert(struct keyspace *keyspace, struct heap *heap, const struct key *key,
                      struct value *record)
 {
-    struct table *table = get_table(keyspace, heap, key->slot);
+    struct table *table = keyspace_table(keyspace, key->slot);
+    if (unlikely(!table))
+        table = add_table(keyspace, heap, key->slot);
     bool has_ttl = record_has_ttl(record);
     table_insert(table, heap, &record_ops, key->hash, record, has_ttl);
-    keyspace->group_counts[key->slot / KEYSPACE_GROUP_SLOTS]++;
+    keyspace->groups->counts[key->slot / KEYSPACE_GROUP_SLOTS]++;
     keyspace->count++;
     keyspace->ttl_count += has_ttl;
 }
@@ -75,14 +130,13 @@ struct value *keyspace_remove(struct keyspace *keyspace, struct heap *heap, cons
                               uint64_t *cell)
 {
     struct value *record = table_item(*cell);
-    uint32_t group_index = key->slot / KEYSPACE_GROUP_SLOTS;
-    keyspace->ttl_count -= *cell & TABLE_MARK;
-    table_remove(keyspace_table(keyspace, key->slot), heap, &record_ops, key->hash, cell);
+    struct table *table = keyspace_table(keyspace, key->slot);
+    keyspace->ttl_count -= (bool)(*cell & TABLE_MARK);
+    table_remove(table, heap, &record_ops, key->hash, cell);
     keyspace->count--;
-    if (unlikely(--keyspace->group_counts[group_index] == 0)) {
-        heap_free(heap, keyspace->groups[group_index], GROUP_BYTES);
-        keyspace->groups[group_index] = NULL;
-    }
+    keyspace->groups->counts[key->slot / KEYSPACE_GROUP_SLOTS]--;
+    if (unlikely(table->count == 0))
+        remove_table(keyspace, heap, key->slot);
     return record;
 }
 
@@ -93,38 +147,37 @@ uint64_t keyspace_scan(const struct keyspace *keyspace, uint64_t from, uint64_t 
 {
     uint32_t slot = from >> 32 < SLOT_COUNT ? (uint32_t)(from >> 32) : SLOT_COUNT;
     uint64_t prefix = from & UINT32_MAX;
-    while (slot < SLOT_COUNT) {
-        if (!keyspace->groups[slot / KEYSPACE_GROUP_SLOTS]) {
-            slot = (slot / KEYSPACE_GROUP_SLOTS + 1) * KEYSPACE_GROUP_SLOTS;
+    if (!keyspace->groups)
+        return KEYSPACE_END;
+    budget = budget ? budget : 1; /* every step gets on */
+    while (slot < SLOT_COUNT && budget > 0) {
+        /* On to the next slot of this group that has a table, or to the next group. */
+        uint64_t rest = keyspace->groups->groups[slot / KEYSPACE_GROUP_SLOTS].present &
+                        ~(slot_bit(slot) - 1);
+        uint32_t group_start = slot - slot % KEYSPACE_GROUP_SLOTS;
+        uint32_t next = group_start +
+                        (rest ? (uint32_t)__builtin_ctzll(rest) : KEYSPACE_GROUP_SLOTS);
+        if (next != slot) {
+            slot = next;
             prefix = 0;
             continue;
         }
         const struct table *table = keyspace_table(keyspace, slot);
-        uint64_t hash = prefix << 32;
-        while (table->count > 0 && budget > 0) {
-            hash = table_scan(table, hash, &budget, visit, context);
-            if (hash == TABLE_SCAN_END)
-                break;
-            /* Buckets of a table with billions of items may be finer than a position: then go on
-             * until there is progress. */
-            if (budget == 0 && hash >> 32 == prefix)
-                budget = 1;
-        }
-        if (table->count > 0 && hash != TABLE_SCAN_END)
+        uint64_t hash = table_scan(table, prefix << 32, &budget, visit, context);
+        if (hash != TABLE_SCAN_END)
             return (uint64_t)slot << 32 | hash >> 32;
         slot++;
         prefix = 0;
-        if (budget == 0)
-            break;
     }
     return slot < SLOT_COUNT ? (uint64_t)slot << 32 : KEYSPACE_END;
 }
 
 void keyspace_each(const struct keyspace *keyspace, table_visit_fn visit, void *context)
 {
-    for (uint32_t i = 0; i < KEYSPACE_GROUPS; i++) {
-        for (uint32_t k = 0; keyspace->groups[i] && k < KEYSPACE_GROUP_SLOTS; k++)
-            table_each(&keyspace->groups[i][k], visit, context);
+    for (uint32_t i = 0; keyspace->groups && i < KEYSPACE_GROUPS; i++) {
+        const struct keyspace_group *group = &keyspace->groups->groups[i];
+        for (uint32_t k = 0; k < group_len(group); k++)
+            table_each(&group->tables[k], visit, context);
     }
 }
 
@@ -133,9 +186,9 @@ struct table *keyspace_random_table(const struct keyspace *keyspace, struct rng 
 {
     uint64_t index = rng_below(rng, keyspace->count);
     uint32_t group = 0;
-    while (index >= keyspace->group_counts[group])
-        index -= keyspace->group_counts[group++];
-    struct table *table = keyspace->groups[group];
+    while (index >= keyspace->groups->counts[group])
+        index -= keyspace->groups->counts[group++];
+    struct table *table = keyspace->groups->groups[group].tables;
     for (; index >= table->count; table++)
         index -= table->count;
     *out_hash = rng_next(rng);
@@ -146,16 +199,13 @@ uint64_t *keyspace_random(const struct keyspace *keyspace, struct rng *rng)
 {
     if (keyspace->count == 0)
         return NULL;
-    uint64_t *cells[2 * TABLE_STATS_LEN_MAX];
-    uint32_t cap = sizeof cells / sizeof cells[0];
-    for (int i = 0;; i++) {
+    uint64_t hash, *cells[2 * PLACES];
+    const struct table *table = keyspace_random_table(keyspace, rng, &hash);
+    for (;; hash = rng_next(rng)) {
         /* A bucket by chance, then one of 16 places in it by chance, whether it is taken or not:
          * items of full buckets would otherwise come up less often than those of sparse ones. */
-        uint64_t hash;
-        const struct table *table = keyspace_random_table(keyspace, rng, &hash);
-        uint32_t len = table_sample(table, hash, cells, cap);
-        uint32_t places = i < RANDOM_TRIES && len < TABLE_STATS_LEN_MAX ? TABLE_STATS_LEN_MAX : len;
-        uint32_t place = places ? (uint32_t)rng_below(rng, places) : 0;
+        uint32_t len = table_sample(table, hash, cells, 2 * PLACES);
+        uint64_t place = rng_below(rng, len > PLACES ? len : PLACES);
         if (place < len)
             return cells[place];
     }
@@ -164,19 +214,18 @@ uint64_t *keyspace_random(const struct keyspace *keyspace, struct rng *rng)
 bool keyspace_drain(struct keyspace *keyspace, struct heap *heap, uint64_t budget,
                     table_visit_fn visit, void *context)
 {
-    for (; keyspace->drained < SLOT_COUNT; keyspace->drained++) {
-        uint32_t slot = keyspace->drained;
-        uint32_t group_index = slot / KEYSPACE_GROUP_SLOTS;
-        struct table **group = &keyspace->groups[group_index];
-        if (!*group)
+    while (keyspace->groups && keyspace->drained < KEYSPACE_GROUPS) {
+        struct keyspace_group *group = &keyspace->groups->groups[keyspace->drained];
+        uint32_t len = group_len(group);
+        if (len == 0) {
+            keyspace->groups->counts[keyspace->drained++] = 0;
             continue;
-        if (!table_drain(keyspace_table(keyspace, slot), heap, &budget, visit, context))
-            return false;
-        if (slot % KEYSPACE_GROUP_SLOTS == KEYSPACE_GROUP_SLOTS - 1) {
-            heap_free(heap, *group, GROUP_BYTES);
-            *group = NULL;
-            keyspace->group_counts[group_index] = 0;
         }
+        if (budget == 0 || !table_drain(&group->tables[len - 1], heap, &budget, visit, context))
+            return false;
+        /* The last slot's head goes with its table. */
+        group_resize(group, heap, len - 1, len, len - 1);
+        group->present &= ~(UINT64_C(1) << (63 - __builtin_clzll(group->present)));
     }
     keyspace->drained = 0;
     keyspace->count = keyspace->ttl_count = 0;
@@ -193,12 +242,15 @@ uint32_t keyspace_slot_count(const struct keyspace *keyspace, uint32_t slot)
 
 void keyspace_add_stats(const struct keyspace *keyspace, struct table_stats *stats)
 {
+    if (!keyspace->groups)
+        return;
+    stats->bytes += heap_usable(sizeof *keyspace->groups);
     for (uint32_t i = 0; i < KEYSPACE_GROUPS; i++) {
-        if (!keyspace->groups[i])
-            continue;
-        stats->bytes += heap_usable(GROUP_BYTES);
-        for (uint32_t k = 0; k < KEYSPACE_GROUP_SLOTS; k++)
-            table_add_stats(&keyspace->groups[i][k], stats);
+        const struct keyspace_group *group = &keyspace->groups->groups[i];
+        uint32_t len = group_len(group);
+        stats->bytes += len ? heap_usable(len * sizeof(struct table)) : 0;
+        for (uint32_t k = 0; k < len; k++)
+            table_add_stats(&group->tables[k], stats);
     }
 }
 
@@ -220,17 +272,22 @@ static void validate_cell(void *context, uint64_t *cell)
 void keyspace_validate(const struct keyspace *keyspace)
 {
     struct validation seen = {0};
-    for (uint32_t i = 0; i < KEYSPACE_GROUPS; i++) {
+    for (uint32_t slot = 0; keyspace->groups && slot < SLOT_COUNT; slot++) {
+        const struct table *table = keyspace_table(keyspace, slot);
+        if (!table)
+            continue;
+        ASSERT(table->count > 0);
+        seen.slot = slot;
+        table_validate(table, &record_ops);
+        table_each(table, validate_cell, &seen);
+    }
+    for (uint32_t i = 0; keyspace->groups && i < KEYSPACE_GROUPS; i++) {
+        const struct keyspace_group *group = &keyspace->groups->groups[i];
         uint64_t group_count = 0;
-        for (uint32_t k = 0; keyspace->groups[i] && k < KEYSPACE_GROUP_SLOTS; k++) {
-            const struct table *table = &keyspace->groups[i][k];
-            seen.slot = i * KEYSPACE_GROUP_SLOTS + k;
-            table_validate(table, &record_ops);
-            table_each(table, validate_cell, &seen);
-            group_count += table->count;
-        }
-        ASSERT(group_count == keyspace->group_counts[i]);
-        ASSERT((keyspace->groups[i] != NULL) == (group_count > 0));
+        for (uint32_t k = 0; k < group_len(group); k++)
+            group_count += group->tables[k].count;
+        ASSERT(group_count == keyspace->groups->counts[i]);
+        ASSERT((group->tables != NULL) == (group->present != 0));
     }
     ASSERT(seen.count == keyspace->count);
     ASSERT(seen.ttl_count == keyspace->ttl_count);

@@ -16,22 +16,38 @@
 #define KEYSPACE_GROUP_SLOTS 64u
 #define KEYSPACE_GROUPS (SLOT_COUNT / KEYSPACE_GROUP_SLOTS)
 
+/* The tables of 64 slots: only those that hold something, in the order of slots. */
+struct keyspace_group {
+    uint64_t present; /* bit i: the i-th slot has a table */
+    struct table *tables;
+};
+
+struct keyspace_groups {
+    struct keyspace_group groups[KEYSPACE_GROUPS];
+    uint32_t counts[KEYSPACE_GROUPS]; /* records of each */
+};
+
 struct keyspace {
-    uint64_t count;                        /* records */
-    uint64_t ttl_count;                    /* of those, with a time to live */
-    struct table *groups[KEYSPACE_GROUPS]; /* KEYSPACE_GROUP_SLOTS tables each; NULL: all empty */
-    uint32_t group_counts[KEYSPACE_GROUPS];
-    uint32_t drained; /* slots that keyspace_drain() has done */
+    uint64_t count;                 /* records */
+    uint64_t ttl_count;             /* of those, with a time to live */
+    struct keyspace_groups *groups; /* NULL until the first record comes */
+    uint32_t drained;               /* groups that keyspace_drain() has done */
 };
 
 struct keyspace *keyspace_create(struct heap *heap);
 /* The keyspace must be empty. Accepts NULL. */
 void keyspace_destroy(struct keyspace *keyspace, struct heap *heap);
 
+/* The table of `slot`, or NULL when it is empty. */
 static inline struct table *keyspace_table(const struct keyspace *keyspace, uint32_t slot)
 {
-    struct table *group = keyspace->groups[slot / KEYSPACE_GROUP_SLOTS];
-    return group ? &group[slot % KEYSPACE_GROUP_SLOTS] : NULL;
+    if (__builtin_expect(!keyspace->groups, 0))
+        return NULL;
+    const struct keyspace_group *group = &keyspace->groups->groups[slot / KEYSPACE_GROUP_SLOTS];
+    uint64_t bit = UINT64_C(1) << slot % KEYSPACE_GROUP_SLOTS;
+    if (__builtin_expect(!(group->present & bit), 0))
+        return NULL;
+    return &group->tables[__builtin_popcountll(group->present & (bit - 1))];
 }
 
 static inline bool keyspace_is_named(const void *item, const void *wanted)

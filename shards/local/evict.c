@@ -21,11 +21,12 @@
 #include "shards/local/lazyfree.h"
 
 #define POOL_CAP 16u
-#define SAMPLE_CAP 32u                      /* cells of one bucket that are looked at */
-#define BUCKET_TRIES 16u                    /* random buckets, before the sweep */
-#define SWEEP_CELLS 1024u                   /* of one step */
-#define ROOM_CHECK_BYTES ((size_t)64 << 10) /* growth of this shard after which all are summed up  \
-                                             */
+#define SAMPLE_CAP 32u    /* cells of one bucket that are looked at */
+#define BUCKET_TRIES 16u  /* random buckets, before the sweep */
+#define SWEEP_CELLS 1024u /* of one step */
+#define ROOM_CHECK_BYTES                                                                           \
+    ((size_t)64 << 10)                /* growth of this shard after which all are summed up        \
+                                       */
 #define SLACK_BYTES ((size_t)1 << 20) /* over the limit by this or 1/64: every writer evicts */
 #define SLACK_PART 64u
 #define TENACITY_UNLIMITED 100u
@@ -48,7 +49,7 @@ struct evict {
     struct task task; /* first: task_fn gets its address */
     struct shard *shard;
     const struct config *config; /* that room_until was reckoned with */
-    size_t room_until;           /* this heap may grow up to here without a look at the sum */
+    size_t room_until;           /* own_live() may grow up to here without a look at the sum */
     struct evict_share *shares;  /* [share_count] */
     uint32_t share_count;
     bool owns_shares;
@@ -383,13 +384,16 @@ static enum status make_room_slowly(struct evict *evict)
     if (over <= 0) {
         /* All shards may grow by a part of the room at the same time before they look again. */
         size_t room = (size_t)-over / (2 * evict->share_count);
-        evict->room_until = heap_used(shard->heap) +
-                            (room < ROOM_CHECK_BYTES ? room : ROOM_CHECK_BYTES);
+        evict->room_until = own_live(shard) + (room < ROOM_CHECK_BYTES ? room : ROOM_CHECK_BYTES);
         return OK;
     }
     evict->room_until = 0;
-    if (config->maxmemory_policy == MAXMEMORY_NOEVICTION)
-        return lazyfree_run(shard->lazyfree, clock_mono_ns() + slice_ns(config)) ? OK : ERR_OOM;
+    if (config->maxmemory_policy == MAXMEMORY_NOEVICTION) {
+        /* What was flushed and is still being freed will be room enough, or will not. */
+        if (lazyfree_run(shard->lazyfree, clock_mono_ns() + slice_ns(config)))
+            return OK;
+        return over_limit(shard) > 0 ? ERR_OOM : OK;
+    }
 
     publish(evict);
     uint64_t slack = config->maxmemory / SLACK_PART;
@@ -418,7 +422,7 @@ enum status evict_make_room(struct shard *shard)
     struct evict *evict = shard->evict;
     if (likely(shard->config->maxmemory == 0))
         return OK;
-    if (likely(heap_used(shard->heap) < evict->room_until && evict->config == shard->config))
+    if (likely(own_live(shard) < evict->room_until && evict->config == shard->config))
         return OK;
     return make_room_slowly(evict);
 }

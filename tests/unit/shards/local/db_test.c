@@ -205,3 +205,350 @@ Test(db, agrees_with_the_model_when_keys_come_and_go_all_the_time)
 {
     run_model(40, 40000, 2);
 }
+
+/* ---- Promises one by one ---- */
+
+static struct key key_of(const char *name)
+{
+    return key_make(bytes_from_text(name));
+}
+
+static void put(const char *name, const char *text, int64_t expire_at_ms)
+{
+    struct key key = key_of(name);
+    db_put_string(db, &key, bytes_from_text(text), expire_at_ms);
+}
+
+static bool holds(struct db *where, const char *name, const char *text)
+{
+    char scratch[STR_SCRATCH];
+    struct key key = key_of(name);
+    const struct value *value = db_peek(where, &key);
+    return value && bytes_equal(str_view(value, scratch), bytes_from_text(text));
+}
+
+static const char *encoding(const char *name)
+{
+    struct key key = key_of(name);
+    return value_encoding(db_peek(db, &key));
+}
+
+Test(db, counts_hits_and_misses_of_find_and_lookup_but_not_of_peek)
+{
+    struct key key = key_of("a"), absent = key_of("b");
+    const struct value *value;
+    put("a", "1", DB_NO_EXPIRE);
+    cr_assert_eq(db_find(db, &key, TYPE_STRING, &value), OK);
+    cr_assert_not_null(value);
+    cr_assert_eq(db_find(db, &absent, TYPE_STRING, &value), OK);
+    cr_assert_null(value);
+    cr_assert_not_null(db_lookup(db, &key));
+    cr_assert_not_null(db_peek(db, &key));
+    cr_assert_null(db_peek(db, &absent));
+    cr_assert_eq(shard->stats.keyspace_hits, 2);
+    cr_assert_eq(shard->stats.keyspace_misses, 1);
+}
+
+Test(db, refuses_to_find_another_type)
+{
+    struct key key = key_of("a");
+    const struct value *value = NULL;
+    put("a", "1", DB_NO_EXPIRE);
+    cr_assert_eq(db_find(db, &key, TYPE_LIST, &value), ERR_WRONG_TYPE);
+    cr_assert_null(value, "failure leaves the output alone");
+}
+
+Test(db, moves_the_access_time_on_lookup_and_not_on_peek)
+{
+    struct key key = key_of("a");
+    put("a", "1", DB_NO_EXPIRE);
+    shard_tick(shard, shard->now_ms + 30000);
+    cr_assert_eq(db_idle_s(db, db_peek(db, &key)), 30);
+    cr_assert_eq(db_idle_s(db, db_lookup(db, &key)), 0);
+    db_set_idle_s(db, &key, 500);
+    cr_assert_eq(db_idle_s(db, db_peek(db, &key)), 500);
+}
+
+Test(db, counts_uses_under_an_lfu_policy)
+{
+    struct key key = key_of("a");
+    config.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;
+    config.lfu_log_factor = 0;
+    config.lfu_decay_time = 1;
+    put("a", "1", DB_NO_EXPIRE);
+    cr_assert_eq(db_frequency(db, db_peek(db, &key)), 5);
+    for (int i = 0; i < 10; i++)
+        db_lookup(db, &key);
+    cr_assert_eq(db_frequency(db, db_peek(db, &key)), 15);
+    put("a", "another value, and a longer one", DB_NO_EXPIRE);
+    cr_assert_geq(db_frequency(db, db_peek(db, &key)), 15, "overwriting keeps the count");
+    db_set_frequency(db, &key, 200);
+    cr_assert_eq(db_frequency(db, db_peek(db, &key)), 200);
+}
+
+Test(db, stores_integers_as_such)
+{
+    put("a", "12345", DB_NO_EXPIRE);
+    put("b", "-9223372036854775808", DB_NO_EXPIRE);
+    put("c", "012", DB_NO_EXPIRE);
+    put("d", "9223372036854775808", DB_NO_EXPIRE);
+    cr_assert_str_eq(encoding("a"), "int");
+    cr_assert_str_eq(encoding("b"), "int");
+    cr_assert_str_eq(encoding("c"), "embstr");
+    cr_assert_str_eq(encoding("d"), "embstr");
+    cr_assert(holds(db, "b", "-9223372036854775808"));
+}
+
+Test(db, shows_grown_strings_as_raw_and_set_ones_by_length)
+{
+    struct key key = key_of("a");
+    put("a", "hello", DB_NO_EXPIRE);
+    cr_assert_str_eq(encoding("a"), "embstr");
+    memcpy(db_resize_string(db, &key, 6) + 5, "!", 1);
+    cr_assert_str_eq(encoding("a"), "raw");
+    cr_assert(holds(db, "a", "hello!"));
+    put("a", "12", DB_NO_EXPIRE);
+    db_resize_string(db, &key, 2);
+    cr_assert_str_eq(encoding("a"), "raw", "an integer that APPEND touched");
+    put("a", "hello", DB_NO_EXPIRE);
+    cr_assert_str_eq(encoding("a"), "embstr");
+}
+
+Test(db, overwrites_in_place_without_taking_memory)
+{
+    struct key key = key_of("key:0000000001");
+    db_put_string(db, &key, BYTES("12345678"), DB_NO_EXPIRE);
+    const struct value *before = db_peek(db, &key);
+    db_put_string(db, &key, BYTES("abcdefgh"), DB_NO_EXPIRE);
+    cr_assert_eq(db_peek(db, &key), before);
+    cr_assert(holds(db, "key:0000000001", "abcdefgh"));
+}
+
+Test(db, takes_text_that_is_borrowed_from_the_value_itself)
+{
+    static const size_t lens[] = {30, 500, 5000};
+    char text[5000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + i % 23);
+    struct key key = key_of("key");
+    for (size_t i = 0; i < 3; i++) {
+        db_put_string(db, &key, bytes_of(text, lens[i]), DB_NO_EXPIRE);
+        int64_t ttls[] = {shard->now_ms + 9000, DB_NO_EXPIRE, INT64_MAX, shard->now_ms + 9000, DB_KEEP_TTL};
+        for (size_t k = 0; k < 5; k++) {
+            char scratch[STR_SCRATCH];
+            db_put_string(db, &key, str_view(db_peek(db, &key), scratch), ttls[k]);
+            cr_assert(bytes_equal(str_view(db_peek(db, &key), scratch), bytes_of(text, lens[i])));
+        }
+        char scratch[STR_SCRATCH];
+        struct bytes part = str_view(db_peek(db, &key), scratch);
+        part = bytes_of(part.ptr + 7, part.len - 9);
+        db_put_string(db, &key, part, DB_NO_EXPIRE);
+        cr_assert(bytes_equal(str_view(db_peek(db, &key), scratch), bytes_of(text + 7, lens[i] - 9)));
+    }
+}
+
+Test(db, keeps_or_replaces_the_time_to_live_as_told)
+{
+    struct key key = key_of("a");
+    put("a", "1", shard->now_ms + 5000);
+    cr_assert_eq(db_expires(db), 1);
+    put("a", "2", DB_KEEP_TTL);
+    cr_assert_eq(value_expire_at_ms(db_peek(db, &key)), shard->now_ms + 5000);
+    put("a", "3", DB_NO_EXPIRE);
+    cr_assert_eq(value_expire_at_ms(db_peek(db, &key)), DB_NO_EXPIRE);
+    cr_assert_eq(db_expires(db), 0);
+    put("b", "1", DB_KEEP_TTL);
+    key = key_of("b");
+    cr_assert_eq(value_expire_at_ms(db_peek(db, &key)), DB_NO_EXPIRE);
+}
+
+Test(db, treats_expired_keys_as_absent_and_deletes_them_when_met)
+{
+    struct key key = key_of("a");
+    put("a", "1", shard->now_ms + 100);
+    shard_tick(shard, shard->now_ms + 100);
+    cr_assert_not_null(db_peek(db, &key), "a key lives through its last millisecond");
+    shard_tick(shard, shard->now_ms + 1);
+    cr_assert_eq(db_size(db), 1, "expired keys count until somebody meets them");
+    cr_assert_null(db_lookup(db, &key));
+    cr_assert_eq(db_size(db), 0);
+    cr_assert_eq(shard->stats.expired_keys, 1);
+
+    put("b", "1", shard->now_ms - 1);
+    key = key_of("b");
+    cr_assert_not(db_delete(db, &key));
+    put("c", "1", shard->now_ms - 1);
+    key = key_of("c");
+    cr_assert_null(db_take(db, &key));
+    put("d", "1", shard->now_ms - 1);
+    put("d", "2", DB_KEEP_TTL);
+    cr_assert(holds(db, "d", "2"), "a dead key has no time to live to keep");
+    cr_assert_eq(shard->stats.expired_keys, 4);
+    cr_assert_null(db_random(shard->dbs[1]));
+}
+
+static void count_visit(void *context, const struct value *value)
+{
+    (void)value;
+    ++*(int *)context;
+}
+
+Test(db, passes_over_expired_keys_when_it_walks)
+{
+    put("a", "1", DB_NO_EXPIRE);
+    put("b", "1", shard->now_ms - 1);
+    put("c", "1", shard->now_ms + 1);
+    int count = 0;
+    db_each(db, count_visit, &count);
+    cr_assert_eq(count, 2);
+    count = 0;
+    for (uint64_t cursor = 0; cursor != DB_SCAN_END;)
+        cursor = db_scan(db, cursor, 1, count_visit, &count);
+    cr_assert_eq(count, 2);
+}
+
+Test(db, finds_random_keys_that_live_and_none_in_the_end)
+{
+    for (int i = 0; i < 100; i++) {
+        char name[20];
+        sprintf(name, "k%d", i);
+        put(name, "1", i < 99 ? shard->now_ms - 1 : DB_NO_EXPIRE);
+    }
+    cr_assert(bytes_equal(value_name(db_random(db)), BYTES("k99")));
+    struct key key = key_of("k99");
+    db_delete(db, &key);
+    cr_assert_null(db_random(db));
+}
+
+Test(db, answers_null_where_a_string_would_be_too_long_and_changes_nothing)
+{
+    struct key key = key_of("a"), absent = key_of("b");
+    put("a", "hello", DB_NO_EXPIRE);
+    cr_assert_null(db_resize_string(db, &key, (size_t)1 << 62));
+    cr_assert(holds(db, "a", "hello"));
+    cr_assert_null(db_resize_string(db, &absent, (size_t)1 << 62));
+    cr_assert_null(db_peek(db, &absent));
+}
+
+Test(db, grows_a_string_bit_by_bit_in_amortised_time)
+{
+    struct key key = key_of("a");
+    char *last = NULL;
+    int moves = 0;
+    for (size_t len = 1; len <= 3000000; len += len < 3000 ? 1 : 100) {
+        char *bytes = db_resize_string(db, &key, len);
+        bytes[len - 1] = 'x';
+        moves += bytes != last;
+        last = bytes;
+    }
+    cr_assert_lt(moves, 600, "the bytes moved %d times", moves);
+}
+
+Test(db, moves_values_between_shards_with_their_accounts)
+{
+    struct shard *other = shard_create(1, -1, &config);
+    shard_tick(other, shard->now_ms);
+    size_t before = heap_used(other->heap);
+    static char text[200000];
+    memset(text, 'x', sizeof text);
+    struct key key = key_of("a"), new_key = key_of("b");
+    db_put_string(db, &key, bytes_of(text, sizeof text), shard->now_ms + 777);
+    db_put(other->dbs[0], &new_key, db_take(db, &key));
+    cr_assert_geq(heap_used(other->heap), before + sizeof text);
+    cr_assert_lt(heap_used(shard->heap), sizeof text);
+    const struct value *value = db_peek(other->dbs[0], &new_key);
+    cr_assert_eq(str_len(value), sizeof text);
+    cr_assert_eq(value_expire_at_ms(value), shard->now_ms + 777);
+    db_put_copy(db, &key, value);
+    cr_assert_eq(str_len(db_peek(db, &key)), sizeof text);
+    db_drop_value(db, db_take(other->dbs[0], &new_key));
+    heap_validate(other->heap);
+    shard_destroy(other);
+}
+
+Test(db, flushes_at_once_or_in_slices)
+{
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 20000; i++) {
+            char name[20];
+            sprintf(name, "key:%d", i);
+            put(name, "some text", i % 2 ? shard->now_ms + 1000 : DB_NO_EXPIRE);
+        }
+        db_flush(db, round == 0);
+        cr_assert_eq(db_size(db), 0);
+        cr_assert_eq(db_expires(db), 0);
+        cr_assert_eq(shard->stats.lazyfree_pending_objects, round == 0 ? 0 : 20001, "and the key of the first round");
+        put("new", "1", DB_NO_EXPIRE);
+        while (task_run(&shard->tasks, SLICE_US))
+            continue;
+        cr_assert_eq(shard->stats.lazyfree_pending_objects, 0);
+        cr_assert(holds(db, "new", "1"));
+    }
+    cr_assert_eq(shard->stats.lazyfreed_objects, 20001);
+}
+
+Test(db, swaps_contents)
+{
+    put("a", "1", DB_NO_EXPIRE);
+    db_swap(shard->dbs[0], shard->dbs[1]);
+    cr_assert_eq(db_size(shard->dbs[0]), 0);
+    cr_assert(holds(shard->dbs[1], "a", "1"));
+    cr_assert_eq(db_index(shard->dbs[1]), 1);
+    db_swap(shard->dbs[1], shard->dbs[1]);
+    cr_assert(holds(shard->dbs[1], "a", "1"));
+}
+
+/* ---- Observers ---- */
+
+struct log {
+    char text[500];
+};
+
+static void log_change(void *context, struct db *where, const struct bytes *name)
+{
+    struct log *log = context;
+    size_t len = strlen(log->text);
+    snprintf(log->text + len, sizeof log->text - len, "%u:%.*s ", db_index(where),
+             name ? (int)name->len : 1, name ? name->ptr : "*");
+}
+
+Test(db, tells_observers_before_each_change)
+{
+    struct log log = {""};
+    struct db_observer observer = {.observe = log_change, .context = &log};
+    db_observe(shard, &observer);
+    struct key a = key_of("a"), b = key_of("b"), gone = key_of("gone");
+    put("a", "1", DB_NO_EXPIRE);
+    db_put_int(db, &a, 2, DB_NO_EXPIRE);
+    db_resize_string(db, &a, 5);
+    db_set_expire(db, &a, shard->now_ms + 10);
+    db_put(db, &b, db_take(db, &a));
+    cr_assert_not(db_delete(db, &gone));
+    db_lookup(db, &b);
+    db_edit(db, &b);
+    db_delete(db, &b);
+    put("c", "1", shard->now_ms - 1);
+    db_random(db);
+    put("d", "1", DB_NO_EXPIRE);
+    db_swap(shard->dbs[0], shard->dbs[1]);
+    db_flush(shard->dbs[1], true);
+    cr_assert_str_eq(log.text, "0:a 0:a 0:a 0:a 0:a 0:b 0:b 0:b 0:c 0:c 0:d 0:* 1:* 1:* ");
+    db_unobserve(shard, &observer);
+    put("e", "1", DB_NO_EXPIRE);
+    cr_assert_str_eq(strrchr(log.text, '1'), "1:* ", "an observer that was taken off hears nothing");
+}
+
+Test(db, tells_how_its_tables_are_filled)
+{
+    for (int i = 0; i < 1000; i++) {
+        char name[20];
+        sprintf(name, "{x}%d", i);
+        put(name, "1", DB_NO_EXPIRE);
+    }
+    struct db_table_stats stats = db_table_stats(db);
+    cr_assert_eq(stats.keys, 1000);
+    cr_assert_gt(stats.buckets, 1000 / 8);
+    cr_assert_geq(stats.bytes, stats.buckets * 64);
+    cr_assert_eq(db_slot_size(db, key_slot(BYTES("x"))), 1000);
+    cr_assert_eq(db_slot_size(db, 0), 0);
+}
