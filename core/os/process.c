@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -26,6 +27,8 @@
 static int parent_fd = -1; /* the pipe to a parent that waits */
 static char *title_room;   /* where ps looks */
 static size_t title_cap;
+/* Any thread may change title and weight, none of them often. */
+static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_weighed;
 static int first_oom_score; /* before process_weigh() */
 
@@ -172,7 +175,7 @@ static int write_oom_score(int score)
     return write_file(OOM_SCORE_FILE, 0, text);
 }
 
-int process_weigh(bool is_relative, int score)
+static int weigh(bool is_relative, int score)
 {
     if (!is_weighed) {
         int error = read_oom_score(&first_oom_score);
@@ -183,12 +186,21 @@ int process_weigh(bool is_relative, int score)
     return write_oom_score(is_relative ? first_oom_score + score : score);
 }
 
+int process_weigh(bool is_relative, int score)
+{
+    pthread_mutex_lock(&change_lock);
+    int result = weigh(is_relative, score);
+    pthread_mutex_unlock(&change_lock);
+    return result;
+}
+
 int process_unweigh(void)
 {
-    if (!is_weighed)
-        return 0;
+    pthread_mutex_lock(&change_lock);
+    int result = is_weighed ? write_oom_score(first_oom_score) : 0;
     is_weighed = false;
-    return write_oom_score(first_oom_score);
+    pthread_mutex_unlock(&change_lock);
+    return result;
 }
 
 /* ---- CPUs
@@ -260,6 +272,8 @@ void process_set_title(const char *title)
     if (title_cap == 0)
         return;
     size_t len = strlen(title);
+    pthread_mutex_lock(&change_lock);
     memset(title_room, 0, title_cap);
     memcpy(title_room, title, len < title_cap ? len : title_cap - 1);
+    pthread_mutex_unlock(&change_lock);
 }

@@ -2,8 +2,7 @@
  * process: what the process is to the system around it: daemon or not, its pid file, its
  * supervisor, its title in ps, its weight for the out-of-memory killer.
  *
- * Thread: at start and end, by the one thread that there is; titles and weights: any, one at a
- * time.
+ * Thread: at start and end, by the one thread that there is; titles and weights: any.
  */
 #pragma once
 

@@ -18,15 +18,21 @@
 /* ---- One setting each
  * ---------------------------------------------------------------------------- */
 
+/* What ps shows, terminated; empty where it is left alone. */
+static void add_title(const struct config *config, struct buf *title)
+{
+    if (config->set_proc_title)
+        ASSERT(proc_title_expand(bytes_from_text(config->proc_title_template), config->program,
+                                 config, title));
+    buf_add_char(title, '\0');
+}
+
 static void set_title(const struct config *config)
 {
     struct buf title = {0};
-    if (!config->set_proc_title)
-        return;
-    ASSERT(proc_title_expand(bytes_from_text(config->proc_title_template), config->program, config,
-                             &title));
-    buf_add_char(&title, '\0');
-    process_set_title(title.ptr);
+    add_title(config, &title);
+    if (title.ptr[0])
+        process_set_title(title.ptr);
     buf_fini(&title);
 }
 
@@ -213,6 +219,17 @@ static bool differ_in_oom_score(const struct config *a, const struct config *b)
            a->oom_score_adj_values[0] != b->oom_score_adj_values[0];
 }
 
+static bool differ_in_title(const struct config *a, const struct config *b)
+{
+    struct buf of_a = {0}, of_b = {0};
+    add_title(a, &of_a);
+    add_title(b, &of_b);
+    bool is_equal = bytes_equal(buf_bytes(&of_a), buf_bytes(&of_b));
+    buf_fini(&of_a);
+    buf_fini(&of_b);
+    return !is_equal;
+}
+
 bool config_process_change(const struct config *before, const struct config *after,
                            struct option_error *error)
 {
@@ -221,7 +238,9 @@ bool config_process_change(const struct config *before, const struct config *aft
             log_warn("config.restore_failed", "options=\"oom-score-adj\"");
         return option_fail(error, "Failed to set current oom_score_adj. Check server logs.");
     }
-    log_set_level((enum log_level)after->loglevel);
-    set_title(after);
+    if (before->loglevel != after->loglevel)
+        log_set_level((enum log_level)after->loglevel);
+    if (differ_in_title(before, after))
+        set_title(after);
     return true;
 }

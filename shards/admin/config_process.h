@@ -24,7 +24,7 @@ void config_process_ready(const struct config *config);
 void config_process_end(const struct config *config);
 
 /* Puts into effect what differs between the two. False with the reason; what was changed is then
- * changed back. Thread: any home, for one CONFIG SET at a time. */
+ * changed back. Thread: any home. */
 MUST_CHECK bool config_process_change(const struct config *before, const struct config *after,
                                       struct option_error *error);
 
