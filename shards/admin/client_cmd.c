@@ -307,8 +307,8 @@ static enum status check_pause(struct call *call)
 static enum status cmd_pause(struct call *call)
 {
     struct home *home = call->home;
-    int64_t ms, now_ms = call_now_ms(call);
-    bool writes_only;
+    int64_t ms = 0, now_ms = call_now_ms(call);
+    bool writes_only = false;
     TRY(parse_pause(call, &ms, &writes_only));
     bool holds_all = home->pause_until_ms > now_ms && !home->pause_writes_only;
     home->pause_writes_only = writes_only && !holds_all;

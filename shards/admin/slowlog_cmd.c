@@ -42,7 +42,7 @@ static enum status check_get(struct call *call)
 
 static enum status cmd_get(struct call *call)
 {
-    uint64_t count;
+    uint64_t count = 0;
     TRY(read_count(call, &count));
     struct buf content = {0};
     const struct slowlog_entry *entry = call->home->admin->slowlog.newest;

@@ -1,14 +1,17 @@
 /*
  * How: the rows of all families are copied into one array, where they can be numbered and linked;
  * the children of a container stand together, ended by a zero row as in their family. Names are
- * found in an open-addressing table: a name's first eight bytes, folded to lower case, and its
- * length decide, and only names longer than eight bytes are compared further.
+ * found in an open-addressing table by their length and their first eight bytes, whose case is
+ * taken away by setting one bit in each. That is exact for letters, which is what most names are
+ * made of; names that are longer, or hold anything else, are then compared byte by byte.
  *
  * The table is written by command_table_build() and command_table_rename(), both before any other
  * thread starts, and never again: reading needs no order.
  */
 #include "shards/call/command_table.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 
 #include "core/base/arena.h"
@@ -24,8 +27,12 @@
 struct slot {
     uint64_t word;
     uint32_t len;
-    uint32_t place; /* of its row */
+    uint32_t
+        row; /* where its row is, in bytes from the first, lowest bit set: compare the whole name */
 };
+
+#define SLOT_COMPARE 1u
+static_assert(sizeof(struct command) % 2 == 0, "the place of a row leaves a bit free");
 
 /* How a command's keys are found, decided once. */
 enum key_shape {
@@ -55,20 +62,15 @@ static struct {
 
 /* ---- Names ---- */
 
-/* Eight ASCII letters to lower case at once: bit 7 of `upper` marks the bytes in 'A'..'Z', and a
- * quarter of it is the bit by which the cases differ. */
+/* Eight letters to lower case at once. */
 static inline uint64_t fold(uint64_t word)
 {
-    const uint64_t ones = 0x0101010101010101u;
-    uint64_t low = word & (0x7f * ones);
-    uint64_t from_a = low + (0x80 - 'A') * ones;
-    uint64_t past_z = low + (0x7f - 'Z') * ones;
-    uint64_t upper = (from_a ^ past_z) & ~word & (0x80 * ones);
-    return word | (upper >> 2);
+    return word | 0x2020202020202020u;
 }
 
-/* The first bytes of a name, eight at most, folded. Unlike lengths may share a word; equal ones
- * share it only if these bytes are equal. Reads nothing outside the name. */
+/* The first bytes of a name, eight at most, folded. Of two names of one length that hold letters
+ * only, the words are equal if and only if these bytes are, case apart. Reads nothing outside the
+ * name. */
 static inline uint64_t name_word(struct bytes name)
 {
     const char *p = name.ptr;
@@ -92,10 +94,9 @@ static inline uint32_t slot_of(uint64_t word, size_t len)
     return (uint32_t)(((word + len) * 0x9e3779b97f4a7c15u) >> (64 - SLOT_BITS));
 }
 
-static bool tail_equal(struct bytes name, const char *known)
+static inline struct command *slot_row(const struct slot *slot)
 {
-    return bytes_equal_nocase(bytes_of(name.ptr + 8, name.len - 8),
-                              bytes_of(known + 8, name.len - 8));
+    return (struct command *)((char *)table.rows + (slot->row & ~SLOT_COMPARE));
 }
 
 static struct slot *slot_find(struct bytes name)
@@ -105,18 +106,20 @@ static struct slot *slot_find(struct bytes name)
     uint64_t word = name_word(name);
     for (uint32_t i = slot_of(word, name.len);; i = (i + 1) & (NAME_SLOTS - 1)) {
         struct slot *slot = &table.slots[i];
-        if (slot->word == word && slot->len == name.len &&
-            (name.len <= 8 || tail_equal(name, table.names[table.rows[slot->place].id])))
-            return slot;
-        if (slot->len == 0)
+        if (likely(slot->word == word && slot->len == name.len)) {
+            if (likely(!(slot->row & SLOT_COMPARE)) ||
+                bytes_is(name, table.names[slot_row(slot)->id]))
+                return slot;
+        } else if (slot->len == 0) {
             return NULL;
+        }
     }
 }
 
 const struct command *command_find(struct bytes name)
 {
     const struct slot *slot = slot_find(name);
-    return slot ? &table.rows[slot->place] : NULL;
+    return slot ? slot_row(slot) : NULL;
 }
 
 const struct command *command_find_sub(const struct command *container, struct bytes name)
@@ -142,6 +145,15 @@ const struct command *command_find_full(struct bytes name)
     return command_find_sub(container, bytes_of(bar + 1, name.len - len - 1));
 }
 
+/* Is the name more than its folded word says? */
+static bool needs_comparing(struct bytes name)
+{
+    bool only_letters = true;
+    for (size_t i = 0; i < name.len; i++)
+        only_letters &= isalpha((unsigned char)name.ptr[i]) != 0;
+    return name.len > 8 || !only_letters;
+}
+
 static void slot_add(const char *name, const struct command *row)
 {
     struct bytes bytes = bytes_from_text(name);
@@ -151,8 +163,12 @@ static void slot_add(const char *name, const struct command *row)
     uint32_t i = slot_of(word, bytes.len);
     while (table.slots[i].len)
         i = (i + 1) & (NAME_SLOTS - 1);
+    uint32_t offset = (uint32_t)((const char *)row - (const char *)table.rows);
     table.slots[i] = (struct slot){
-        .word = word, .len = (uint32_t)bytes.len, .place = (uint32_t)(row - table.rows)};
+        .word = word,
+        .len = (uint32_t)bytes.len,
+        .row = offset | (needs_comparing(bytes) ? SLOT_COMPARE : 0),
+    };
     table.slots_used++;
 }
 
@@ -184,7 +200,7 @@ int command_table_rename(struct bytes old_name, struct bytes new_name)
         memcpy(copy, new_name.ptr, new_name.len);
         copy[new_name.len] = '\0';
     }
-    uint32_t id = table.rows[slot->place].id;
+    uint32_t id = slot_row(slot)->id;
     mem_free(table.names[id]);
     table.names[id] = copy;
     slots_rebuild();
@@ -327,7 +343,7 @@ void command_table_build(const struct command *const *families, const char *cons
     uint32_t places = 1; /* an empty table has memory too */
     for (uint32_t i = 0; families[i]; i++)
         places += places_of(families[i]);
-    ASSERT(places <= UINT16_MAX);
+    ASSERT(places <= UINT16_MAX); /* ids are 16 bits wide */
     table.rows = mem_zalloc(places * sizeof(*table.rows));
     table.all = mem_zalloc(places * sizeof(*table.all));
     table.full_names = mem_zalloc(places * sizeof(*table.full_names));

@@ -58,7 +58,7 @@ static enum status parse_db(struct call *call, uint32_t index, const char *place
 
 static enum status parse_swap(struct call *call, uint16_t *out_a, uint16_t *out_b)
 {
-    uint16_t a, b;
+    uint16_t a = 0, b = 0;
     TRY(parse_db(call, 1, "first", &a));
     TRY(parse_db(call, 2, "second", &b));
     if (a == UINT16_MAX || b == UINT16_MAX)
@@ -70,13 +70,13 @@ static enum status parse_swap(struct call *call, uint16_t *out_a, uint16_t *out_
 
 static enum status check_swapdb(struct call *call)
 {
-    uint16_t a, b;
+    uint16_t a = 0, b = 0;
     return parse_swap(call, &a, &b);
 }
 
 static enum status cmd_swapdb(struct call *call)
 {
-    uint16_t a, b;
+    uint16_t a = 0, b = 0;
     TRY(parse_swap(call, &a, &b));
     if (a != b)
         db_swap(call->shard->dbs[a], call->shard->dbs[b]);
