@@ -7,11 +7,11 @@
  * cancelled the op, finds nothing to do.
  *
  * Fair       a ready receive is one recv() of at most RING_BUFFER_BYTES a turn.
- * Sends      are queued, and tried when the turn hands its ops over; nearly all are over then, and
+ * Sends      are queued, and tried when the turn hands its ops over. Nearly all are over then;
  *            their `done` follows in the same or the next ring_reap() or ring_wait(), which does
- * not sleep first. The rest waits for EPOLLOUT. Starved    a receive without a buffer is taken out
- * of epoll, which would report it for ever. Wakes      are writes to the eventfd, watched
- * edge-triggered: each one ends a wait, none is read.
+ *            not sleep first. The rest waits for EPOLLOUT.
+ * Starved    a receive without a buffer is taken out of epoll, which would report it for ever.
+ * Wakes      are writes to the eventfd, watched edge-triggered: each one ends a wait, none is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,8 +48,7 @@ static struct epoll_ring *epoll_of(struct ring *ring)
     return (struct epoll_ring *)ring;
 }
 
-/* ---- What epoll is told
- * -------------------------------------------------------------------------- */
+/* ---- What epoll is told ---------------------------------------------------------------------- */
 
 static struct watch *watch_of(struct epoll_ring *er, int fd)
 {
@@ -121,8 +120,7 @@ static void wait_writable(struct epoll_ring *er, struct ring_op *op)
         end_watch(er, op, r);
 }
 
-/* ---- Ready descriptors
- * --------------------------------------------------------------------------- */
+/* ---- Ready descriptors ----------------------------------------------------------------------- */
 
 static bool is_passing(int error)
 {
@@ -211,8 +209,7 @@ static uint32_t run_ready(struct epoll_ring *er, int fd, uint32_t events)
     }
 }
 
-/* ---- Methods
- * ------------------------------------------------------------------------------------- */
+/* ---- Methods --------------------------------------------------------------------------------- */
 
 static void epoll_ring_submit(struct ring *ring)
 {
