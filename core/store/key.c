@@ -7,14 +7,7 @@
  */
 #include "core/store/key.h"
 
-#include <errno.h>
-#include <sys/random.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include "core/base/check.h"
-#include "core/base/rng.h"
+#include "core/base/fingerprint.h"
 
 /* clang-format off */
 #define BIT(i, k, value) (((i) >> (k) & 1) ? (value) : 0)
@@ -38,8 +31,6 @@ static const uint16_t crc_table[8][256] = {
     TABLE(0x47d3, 0x8fa6, 0x0f6d, 0x1eda, 0x3db4, 0x7b68, 0xf6d0, 0xfd81),
 };
 /* clang-format on */
-
-static uint64_t secret[XXH3_SECRET_SIZE_MIN > 192 ? XXH3_SECRET_SIZE_MIN / 8 : 192 / 8];
 
 static uint16_t crc16(const uint8_t *ptr, size_t len)
 {
@@ -68,22 +59,10 @@ uint16_t key_slot(struct bytes name)
 
 uint64_t key_hash(struct bytes name)
 {
-    return XXH3_64bits_withSecret(name.ptr, name.len, secret, sizeof secret);
+    return fingerprint(name);
 }
 
 void key_seed(uint64_t seed)
 {
-    if (seed) {
-        struct rng rng;
-        rng_init(&rng, seed);
-        for (size_t i = 0; i < sizeof secret / sizeof secret[0]; i++)
-            secret[i] = rng_next(&rng);
-        return;
-    }
-    size_t done = 0;
-    while (done < sizeof secret) {
-        ssize_t got = getrandom((char *)secret + done, sizeof secret - done, 0);
-        ASSERT(got >= 0 || errno == EINTR);
-        done += got > 0 ? (size_t)got : 0;
-    }
+    fingerprint_seed(seed);
 }
