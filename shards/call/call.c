@@ -77,13 +77,16 @@ enum status call_fail(struct call *call, enum status status, struct bytes arg)
 
 enum status call_fail_text(struct call *call, const char *format, ...)
 {
-    char text[512];
     va_list list;
     va_start(list, format);
-    int len = vsnprintf(text, sizeof(text), format, list);
+    int len = vsnprintf(NULL, 0, format, list);
     va_end(list);
-    size_t fits = len < (int)sizeof(text) ? (size_t)len : sizeof(text) - 1;
-    return call_fail(call, ERR_TEXT, bytes_of(text, fits));
+    char *text = arena_alloc(call->arena, (size_t)len + 1);
+    va_start(list, format);
+    vsnprintf(text, (size_t)len + 1, format, list);
+    va_end(list);
+    call->error_arg = bytes_of(text, (size_t)len);
+    return ERR_TEXT;
 }
 
 /* Appends what `{name}` at the start of `rest` stands for; returns how many bytes it took. */
