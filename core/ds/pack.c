@@ -536,6 +536,20 @@ uint32_t pack_insert_int(struct pack **pack, struct heap *heap, uint32_t at, int
     return insert(pack, heap, at, draft_int(number));
 }
 
+uint32_t pack_insert_pair(struct pack **pack, struct heap *heap, uint32_t at, struct bytes first,
+                          struct bytes second)
+{
+    if (at == PACK_NONE)
+        at = pack_bytes(*pack) - 1;
+    struct draft drafts[2] = {draft_text(first), draft_text(second)};
+    uint32_t first_len = draft_len(&drafts[0]);
+    uint8_t *to = splice(pack, heap, at, 0, first_len + draft_len(&drafts[1]));
+    draft_write(&drafts[0], to);
+    draft_write(&drafts[1], to + first_len);
+    count_more(*pack, 2);
+    return at;
+}
+
 void pack_replace(struct pack **pack, struct heap *heap, uint32_t at, struct bytes text)
 {
     replace(pack, heap, at, draft_text(text));

@@ -28,6 +28,7 @@ struct pack;
 #define PACK_HEADER_LEN 6u
 #define PACK_EMPTY_LEN 7u          /* bytes of a pack without entries */
 #define PACK_BYTES_MAX (1u << 30)  /* bytes */
+#define PACK_ENTRY_EXTRA_MAX 10u   /* bytes that an entry may take beyond its text */
 #define PACK_SCRATCH NUM_INT_CAP   /* room for any integer's text */
 #define PACK_COUNT_UNKNOWN 0xffffu /* in the header: too many entries to say */
 
@@ -102,6 +103,9 @@ void pack_prepend(struct pack **pack, struct heap *heap, struct bytes text);
 /* Before the entry `at`, PACK_NONE: at the end. Returns where the new entry is. */
 uint32_t pack_insert(struct pack **pack, struct heap *heap, uint32_t at, struct bytes text);
 uint32_t pack_insert_int(struct pack **pack, struct heap *heap, uint32_t at, int64_t number);
+/* The same for two entries, one after the other; returns where the first is. */
+uint32_t pack_insert_pair(struct pack **pack, struct heap *heap, uint32_t at, struct bytes first,
+                          struct bytes second);
 /* The entry stays at `at`. */
 void pack_replace(struct pack **pack, struct heap *heap, uint32_t at, struct bytes text);
 void pack_replace_int(struct pack **pack, struct heap *heap, uint32_t at, int64_t number);
