@@ -51,6 +51,7 @@ void home_admin_cron(struct home *home, int64_t now_ms)
     rate_sample(&admin->input_rate, conns_stats(home->conns)->bytes_in, now_ms);
     rate_sample(&admin->output_rate, conns_stats(home->conns)->bytes_out, now_ms);
     rate_sample(&admin->turns_rate, home->stats.turns, now_ms);
+    monitor_tend(home, now_ms);
     size_t used = mem_used();
     if (admin->startup_used_bytes == 0)
         admin->startup_used_bytes = used;

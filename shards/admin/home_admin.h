@@ -37,7 +37,8 @@ struct home_admin {
 void home_admin_create(struct home *home);
 void home_admin_destroy(struct home *home); /* accepts a home without */
 
-/* Samples the rates and looks at the memory, so that its peak is known; every HOME_ADMIN_CRON_MS.
+/* Samples the rates, looks at the memory, so that its peak is known, and at the monitors; every
+ * HOME_ADMIN_CRON_MS.
  */
 void home_admin_cron(struct home *home, int64_t now_ms);
 

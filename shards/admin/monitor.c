@@ -100,17 +100,30 @@ static void receive_line(struct home *to, void *message)
     mem_free(line);
 }
 
+static bool lives_on(const struct home *home)
+{
+    return atomic_load_explicit(&home->admin->monitor.here, memory_order_relaxed) > 0;
+}
+
+static bool lives_anywhere(const struct server *server)
+{
+    for (uint32_t i = 0; i < server->shard_count; i++) {
+        if (lives_on(server->homes[i]))
+            return true;
+    }
+    return false;
+}
+
 static void on_command(void *context, const struct tap_event *event)
 {
     struct home *home = context;
-    if (event->call->command->flags & (CMD_SKIP_MONITOR | CMD_ADMIN))
+    const struct server *server = home->server;
+    if (event->call->command->flags & (CMD_SKIP_MONITOR | CMD_ADMIN) || !lives_anywhere(server))
         return;
     struct buf text = {0};
     monitor_add_line(&text, event, home->config->unix_socket);
-    const struct server *server = home->server;
     for (uint32_t i = 0; i < server->shard_count; i++) {
-        const struct monitor *there = &server->homes[i]->admin->monitor;
-        if (atomic_load_explicit(&there->here, memory_order_relaxed) == 0)
+        if (!lives_on(server->homes[i]))
             continue;
         struct monitor_line *line = mem_alloc(sizeof(*line) + text.len);
         line->len = (uint32_t)text.len;
@@ -120,33 +133,22 @@ static void on_command(void *context, const struct tap_event *event)
     buf_fini(&text);
 }
 
-void monitor_expect(struct home *home)
+void monitor_expect(struct home *home, int64_t now_ms)
 {
-    if (home->admin->monitor.everywhere++ == 0)
-        tap_add_before(&home->tap, on_command, home);
+    struct monitor *monitor = &home->admin->monitor;
+    monitor->expected_at_ms = now_ms;
+    if (monitor->listens)
+        return;
+    monitor->listens = true;
+    tap_add_before(&home->tap, on_command, home);
 }
 
-static void take_one_off(struct home *home, void *message)
-{
-    (void)message;
-    ASSERT(home->admin->monitor.everywhere > 0);
-    if (--home->admin->monitor.everywhere == 0)
-        tap_remove_before(&home->tap, on_command);
-}
-
-void monitor_expect_less(struct home *home)
-{
-    for (uint32_t i = 0; i < home->server->shard_count; i++)
-        home_post(home, (uint16_t)i, take_one_off, NULL);
-}
-
-bool monitor_start(struct home *home, struct session *session)
+void monitor_start(struct home *home, struct session *session)
 {
     if (session->flags & SESSION_MONITOR)
-        return false;
+        return;
     session->flags |= SESSION_MONITOR;
     atomic_fetch_add_explicit(&home->admin->monitor.here, 1, memory_order_relaxed);
-    return true;
 }
 
 void monitor_stop(struct home *home, struct session *session)
@@ -155,5 +157,17 @@ void monitor_stop(struct home *home, struct session *session)
         return;
     session->flags &= ~SESSION_MONITOR;
     atomic_fetch_sub_explicit(&home->admin->monitor.here, 1, memory_order_relaxed);
-    monitor_expect_less(home);
+}
+
+void monitor_tend(struct home *home, int64_t now_ms)
+{
+    struct monitor *monitor = &home->admin->monitor;
+    if (!monitor->listens || now_ms - monitor->expected_at_ms < MONITOR_LINGER_MS)
+        return;
+    if (lives_anywhere(home->server)) {
+        monitor->expected_at_ms = now_ms;
+        return;
+    }
+    monitor->listens = false;
+    tap_remove_before(&home->tap, on_command);
 }

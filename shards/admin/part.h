@@ -59,13 +59,3 @@ static inline struct bytes part_take_bytes(struct bytes *content)
     content->len -= len;
     return bytes;
 }
-
-/* All threads judge the words of a command alike: if the first part is an error, that is the reply.
- * True when it has been written. */
-static inline bool part_pass_error(struct call *call, const struct bytes *parts)
-{
-    if (!answer_is_error(parts[0]))
-        return false;
-    reply_raw(call->reply, parts[0]);
-    return true;
-}
