@@ -21,6 +21,7 @@
 #include "shards/admin/config_copy.h"
 #include "shards/admin/config_process.h"
 #include "shards/admin/home_admin.h"
+#include "shards/local/evict.h"
 #include "shards/local/shard.h"
 #include "shards/local/version.h"
 #include "shards/route/home.h"
@@ -113,6 +114,7 @@ static void make_shards(struct server *server, const struct config *config)
 {
     for (uint16_t id = 0; id < server->shard_count; id++)
         server->shards[id] = shard_create(id, node_of(server, id), config);
+    evict_introduce(server->shards, server->shard_count);
     server->together = together_create(server, config->order_log_entries, config->lend);
     for (uint16_t id = 0; id < server->shard_count; id++) {
         struct home *home = home_create(server, id, node_of(server, id));

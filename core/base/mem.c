@@ -224,8 +224,24 @@ struct ended_arena {
 static _Atomic(struct ended_arena *) ended_arenas;
 static _Atomic uint32_t pool_count;
 
+static pthread_once_t purger_once = PTHREAD_ONCE_INIT;
+
+/* Pages that have been unused for some seconds go back to the system. jemalloc does that in
+ * passing, by whoever allocates: nobody while idle, and many at once later. A thread of its own
+ * does it in time and off the data path. It inherits the affinity of the first to make a pool, so
+ * that had better not be a pinned thread. */
+static void start_purger(void)
+{
+    size_t one = 1;
+    bool yes = true;
+    /* Where it is refused, pages go back in passing. */
+    if (mallctl("max_background_threads", NULL, NULL, &one, sizeof one) == 0)
+        mallctl("background_thread", NULL, NULL, &yes, sizeof yes);
+}
+
 void mem_pool_init(struct mem_pool *pool)
 {
+    pthread_once(&purger_once, start_purger);
     atomic_fetch_add(&pool_count, 1);
     pool->arena = create_number("arenas.create");
     pool->tcache = create_number("tcache.create");
