@@ -103,3 +103,38 @@ Test(ring_epoll_only, a_peer_that_hangs_up_while_nothing_is_armed_does_not_keep_
     cr_assert_eq(in.calls, 1);
     ring_destroy(ring);
 }
+
+static int drained_fds[2]; /* each of two sockets, by the other's `done` */
+static struct witness drained[2];
+
+static void drain_the_other(struct ring_op *op, const struct ring_event *event)
+{
+    char byte;
+    remember(op, event);
+    (void)!recv(drained_fds[op == &drained[0].op], &byte, 1, MSG_DONTWAIT);
+}
+
+Test(ring_epoll_only, a_socket_that_was_ready_and_is_empty_when_its_turn_comes_stays_armed)
+{
+    struct ring *ring = make_ring();
+    int peers[2];
+    for (int i = 0; i < 2; i++) {
+        int fds[2];
+        cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+        drained_fds[i] = fds[0];
+        peers[i] = fds[1];
+        drained[i] = (struct witness){.op.done = drain_the_other, .ring = ring};
+        ring_receive(ring, &drained[i].op, fds[0]);
+        cr_assert_eq(write(fds[1], "x", 1), 1);
+    }
+    cr_assert_eq(ring_wait(ring, UINT64_MAX), 1);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(drained[i].ends, 0);
+        drained[i].op.done = remember;
+        drained[i].calls = 0;
+        cr_assert_eq(write(peers[i], "y", 1), 1);
+    }
+    ring_wait(ring, UINT64_MAX);
+    cr_assert_eq(drained[0].calls + drained[1].calls, 2);
+    ring_destroy(ring);
+}
