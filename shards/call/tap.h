@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/base/status.h"
+#include "shards/local/config.h"
 
 struct call;
 struct session;
@@ -45,6 +46,16 @@ void tap_add_after(struct tap *tap, tap_fn fn, void *context);
 void tap_add_closed(struct tap *tap, tap_session_fn fn, void *context);
 void tap_remove_before(struct tap *tap, tap_fn fn);
 void tap_remove_after(struct tap *tap, tap_fn fn);
+
+/* Does a command that took `ns` concern any listener to `after`? None below the thresholds of slow
+ * log and latency monitor: the hot path asks this before it makes an event. */
+static inline bool tap_wants_after(const struct tap *tap, const struct config *config, uint64_t ns)
+{
+    uint64_t us = ns / 1000; /* a threshold of -1 is none */
+    return tap->after_count &&
+           (us >= (uint64_t)config->slowlog_slower_than_us ||
+            (config->latency_threshold_ms && us / 1000 >= (uint64_t)config->latency_threshold_ms));
+}
 
 static inline void tap_fire_before(const struct tap *tap, const struct tap_event *event)
 {

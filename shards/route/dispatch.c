@@ -42,7 +42,7 @@ struct dispatch {
     struct conn *served;       /* served this turn, to be settled */
     struct arena arena;        /* words of commands that are being planned or are about to run */
     struct chunk chunk;
-    struct planned pending[GROUP_CALLS_MAX];
+    struct planned pending[GROUP_CALLS_MAX + 1]; /* the one behind the last is being planned */
     uint32_t pending_count;
     size_t pending_bytes;
 };
@@ -136,7 +136,7 @@ static void run_local(struct home *home)
     run_chunk(home, chunk->calls, count, results);
     home->stats.commands += count;
     for (uint32_t i = 0; i < count; i++) {
-        if (unlikely(home->tap.after_count))
+        if (unlikely(tap_wants_after(&home->tap, home->shard->config, results[i].ns)))
             fire_after(home, chunk->sessions[i], &chunk->calls[i], &results[i]);
         if (unlikely(chunk->replies[i].out->len >= CONN_SEND_EARLY)) {
             conn_flush_early(chunk->sessions[i]->conn);
@@ -174,7 +174,7 @@ static void run_alone(struct home *home, struct session *session, const struct p
     if (unlikely(home->tap.before_count))
         fire_before(home, session, &call);
     run_chunk(home, &call, 1, &result);
-    if (unlikely(home->tap.after_count))
+    if (unlikely(tap_wants_after(&home->tap, home->shard->config, result.ns)))
         fire_after(home, session, &call, &result);
     if (session->flags & (SESSION_REPLY_OFF | SESSION_REPLY_SKIP))
         reply.out->len = result.reply_at;
@@ -413,7 +413,8 @@ static enum taken take_keyed(struct home *home, struct session *session, struct 
         return TAKEN;
     }
     announce_far(home, session, plan);
-    dispatch->pending[dispatch->pending_count++] = *plan;
+    ASSERT(plan == &dispatch->pending[dispatch->pending_count]);
+    dispatch->pending_count++;
     dispatch->pending_bytes += plan->args.wire_bytes;
     bool full = dispatch->pending_count >= session->group_calls_max ||
                 dispatch->pending_bytes >= GROUP_WORD_BYTES_MAX;
@@ -511,7 +512,6 @@ static void serve(struct home *home, struct conn *conn)
 {
     struct dispatch *dispatch = home->dispatch;
     struct session *session = conn->owner;
-    struct planned plan;
     struct bytes error;
     uint32_t served = 0;
     while (may_take(session)) {
@@ -521,7 +521,8 @@ static void serve(struct home *home, struct conn *conn)
         }
         if (!dispatch->chunk.count && !dispatch->pending_count)
             arena_reset(&dispatch->arena, PARSE_ARENA_KEEP);
-        enum conn_next_result next = conn_next(conn, &dispatch->arena, &plan.args, &error);
+        struct planned *plan = &dispatch->pending[dispatch->pending_count];
+        enum conn_next_result next = conn_next(conn, &dispatch->arena, &plan->args, &error);
         if (next == CONN_NEXT_NONE)
             break;
         if (next == CONN_NEXT_ERROR) { /* what came before it is answered first */
@@ -529,9 +530,9 @@ static void serve(struct home *home, struct conn *conn)
                 arena_format(&dispatch->arena, "%.*s", (int)error.len, error.ptr));
             break;
         }
-        enum taken taken = take(home, session, &plan);
+        enum taken taken = take(home, session, plan);
         if (taken == PUT_BACK)
-            conn_unread(conn, &plan.args);
+            conn_unread(conn, &plan->args);
         if (taken != TAKEN)
             break;
     }

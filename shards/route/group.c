@@ -9,6 +9,7 @@
 #include "shards/call/call.h"
 #include "shards/call/command_stats.h"
 #include "shards/call/session.h"
+#include "shards/local/shard.h"
 #include "shards/route/home.h"
 #include "shards/route/run.h"
 
@@ -112,30 +113,21 @@ void group_whole_call(struct home *home, const struct group_call *from, struct c
     run_place(home, out_call, home->shard);
 }
 
-/* Returns the time that the command took: that of its parts, and of merging them. */
-static uint64_t write_reply(struct home *home, struct group *group, struct group_call *from,
-                            struct call *call)
+static void write_merged(struct home *home, struct group *group, const struct group_call *from,
+                         struct call *call, uint64_t *ns)
 {
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < from->part_count; i++)
-        ns += from->parts[i]->elapsed_ns;
-    if (!from->merges) {
-        reply_raw(call->reply, hop_reply(from->one));
-        return ns;
-    }
     struct bytes *parts = arena_alloc(&group->arena, from->part_count * sizeof(*parts));
     for (uint32_t i = 0; i < from->part_count; i++)
         parts[i] = hop_reply(from->parts[i]);
     size_t at = call->reply->out->len;
     uint64_t from_ticks = clock_ticks();
     from->command->merge(call, parts, from->part_count);
-    ns += clock_ticks_to_ns(clock_ticks() - from_ticks);
+    *ns += clock_ticks_to_ns(clock_ticks() - from_ticks);
     bool failed = call->reply->out->ptr[at] == '-';
-    command_stats_count(home->command_stats, from->command->id, ns, failed);
+    command_stats_count(home->command_stats, from->command->id, *ns, failed);
     if (failed)
         command_stats_count_error(home->command_stats, bytes_of(call->reply->out->ptr + at + 1,
                                                                 call->reply->out->len - at - 1));
-    return ns;
 }
 
 static void fire_after(struct home *home, const struct group *group, const struct call *call,
@@ -148,8 +140,9 @@ static void fire_after(struct home *home, const struct group *group, const struc
                                                    .failed = failed});
 }
 
-void group_write_reply(struct home *home, struct group *group, struct group_call *from,
-                       struct buf *out)
+/* Writes a reply that must be merged, or whose command somebody wants to know of. */
+static void write_with_call(struct home *home, struct group *group, const struct group_call *from,
+                            struct buf *out, uint64_t ns)
 {
     struct call call;
     struct reply reply = {.out = out, .resp = from->resp};
@@ -157,9 +150,24 @@ void group_write_reply(struct home *home, struct group *group, struct group_call
     group_whole_call(home, from, &call);
     call.reply = &reply;
     call.client_id = group->session->id;
-    uint64_t ns = write_reply(home, group, from, &call);
-    if (home->tap.after_count)
+    if (from->merges)
+        write_merged(home, group, from, &call, &ns);
+    else
+        buf_add_bytes(out, hop_reply(from->one));
+    if (tap_wants_after(&home->tap, home->shard->config, ns))
         fire_after(home, group, &call, ns, out->len > at && out->ptr[at] == '-');
+}
+
+void group_write_reply(struct home *home, struct group *group, struct group_call *from,
+                       struct buf *out)
+{
+    uint64_t ns = 0; /* the command's time is that of its parts, and of merging them */
+    for (uint32_t i = 0; i < from->part_count; i++)
+        ns += from->parts[i]->elapsed_ns;
+    if (unlikely(from->merges || tap_wants_after(&home->tap, home->shard->config, ns)))
+        write_with_call(home, group, from, out, ns);
+    else
+        buf_add_bytes(out, hop_reply(from->one));
 }
 
 void group_write_replies(struct home *home, struct group *group)
