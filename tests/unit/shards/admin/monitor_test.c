@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 
+#include "shards/admin/home_admin.h"
 #include "tests/unit/shards/admin/watched.h"
 
 static struct watched watched;
@@ -51,4 +52,35 @@ Test(monitor, shows_no_secrets)
     watched_add_word(&watched, BYTES("sesame"));
     expect("+1690000000.123456 [0 127.0.0.1:50000] \"hello\" \"3\" \"AUTH\" \"(redacted)\" "
            "\"(redacted)\"\r\n");
+}
+
+Test(monitor, listens_until_there_has_been_nobody_for_a_while)
+{
+    static struct home_admin admin;
+    static struct home *homes[1];
+    watched_init(&watched, "get");
+    homes[0] = &watched.home;
+    watched.server.homes = homes;
+    watched.server.shard_count = 1;
+    watched.home.admin = &admin;
+
+    monitor_tend(&watched.home, 1000);
+    cr_assert_eq(watched.home.tap.before_count, 0);
+    monitor_expect(&watched.home, 1000);
+    monitor_expect(&watched.home, 1000);
+    cr_assert_eq(watched.home.tap.before_count, 1);
+    monitor_start(&watched.home, &watched.session);
+    monitor_start(&watched.home, &watched.session);
+    cr_assert_eq(admin.monitor.here, 1, "a monitor counts once");
+    int64_t now_ms = 1000 + MONITOR_LINGER_MS;
+    monitor_tend(&watched.home, now_ms);
+    cr_assert_eq(watched.home.tap.before_count, 1, "somebody monitors");
+
+    monitor_stop(&watched.home, &watched.session);
+    monitor_stop(&watched.home, &watched.session);
+    cr_assert_eq(admin.monitor.here, 0);
+    monitor_tend(&watched.home, now_ms + MONITOR_LINGER_MS - 1);
+    cr_assert_eq(watched.home.tap.before_count, 1, "another may be on its way");
+    monitor_tend(&watched.home, now_ms + MONITOR_LINGER_MS);
+    cr_assert_eq(watched.home.tap.before_count, 0);
 }
