@@ -1,7 +1,7 @@
 #include "shards/route/announce.h"
 
 #include "shards/route/home.h"
-#include "shards/route/pack.h"
+#include "shards/route/packer.h"
 #include "shards/route/together.h"
 #include "shards/route/tx.h"
 #include "shards/route/server.h"
@@ -16,14 +16,14 @@ void announce(struct home *home, void (*apply)(struct shard *shard, void *object
     tx->apply = apply;
     tx->object = object;
     tx->done = done;
-    pack_entry(home, tx);
-    pack_send(home);
+    packer_entry(home, tx);
+    packer_send(home);
     /* The log may be full. To answer before the entry is there would let others act on the old
      * state after the answer. The others make room without us, as long as we keep up ourselves. */
-    while (pack_is_waiting(home)) {
+    while (packer_is_waiting(home)) {
         together_catch_up(home, home->now_ms);
         home_io_only(home, RETRY_NS);
-        pack_send(home);
+        packer_send(home);
     }
     if (together_is_behind(home))
         together_catch_up(home, home->now_ms);

@@ -20,7 +20,7 @@
 #include "shards/route/home.h"
 #include "shards/route/mailbox.h"
 #include "shards/route/multi.h"
-#include "shards/route/pack.h"
+#include "shards/route/packer.h"
 #include "shards/route/plan.h"
 #include "shards/route/run.h"
 #include "shards/route/together.h"
@@ -233,7 +233,7 @@ static void send_pending(struct home *home, struct session *session)
     struct dispatch *dispatch = home->dispatch;
     if (!dispatch->pending_count)
         return;
-    pack_group(home, session, dispatch->pending, dispatch->pending_count);
+    packer_group(home, session, dispatch->pending, dispatch->pending_count);
     dispatch->pending_count = 0;
     dispatch->pending_bytes = 0;
 }
@@ -301,7 +301,7 @@ static void walk_on(struct home *home, struct session *session, struct group *gr
 {
     int next;
     while ((next = next_stop(home, session, group, plan)) >= 0) {
-        group = pack_walk(home, session, group, plan, (uint16_t)next);
+        group = packer_walk(home, session, group, plan, (uint16_t)next);
         if (next != home->id)
             return; /* dispatch_arrival() walks on */
         catch_up(home);
@@ -441,7 +441,7 @@ static void take_alone(struct home *home, struct session *session, struct planne
     } else {
         run_local(home);
         announce_far(home, session, plan);
-        pack_alone(home, session, plan);
+        packer_alone(home, session, plan);
     }
 }
 

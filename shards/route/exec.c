@@ -7,7 +7,7 @@
 #include "shards/route/group.h"
 #include "shards/route/home.h"
 #include "shards/route/multi.h"
-#include "shards/route/pack.h"
+#include "shards/route/packer.h"
 #include "shards/route/plan.h"
 #include "shards/route/run.h"
 
@@ -45,13 +45,13 @@ struct group *exec_start(struct home *home, struct session *session, struct plan
     if (home->tap.before_count)
         fire_before(home, session, session->multi, plan);
     if (!shard_set_within(&plan->set, &own)) {
-        pack_alone(home, session, plan);
+        packer_alone(home, session, plan);
         return NULL;
     }
-    struct group *group = pack_begin(home, session);
+    struct group *group = packer_begin(home, session);
     struct hop *hop = hop_take(home, HOP_CALLS, home->id);
     exec_hand_over(session, group);
-    pack_whole(group, plan, hop);
+    packer_whole(group, plan, hop);
     run_hop(home, home->shard, hop);
     group->hops_out--;
     return group;
@@ -93,7 +93,7 @@ static void send_looks(struct home *home, struct group *group, const struct mult
         .resp = group->session->resp,
         .call_flags = CALL_IN_EXEC,
     };
-    pack_looks(home, group, &plan);
+    packer_looks(home, group, &plan);
 }
 
 /* The group's last command has looked at all threads: its merged reply joins the others. */

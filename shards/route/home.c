@@ -20,7 +20,7 @@
 #include "shards/route/group.h"
 #include "shards/route/hop.h"
 #include "shards/route/mailbox.h"
-#include "shards/route/pack.h"
+#include "shards/route/packer.h"
 #include "shards/route/run.h"
 #include "shards/route/server.h"
 #include "shards/route/together.h"
@@ -43,7 +43,7 @@ struct home *home_create(struct server *server, uint16_t id, int node)
     home->now_ms = clock_wall_ms();
     home->dispatch = dispatch_create();
     home->mailbox = mailbox_create(home, server->lanes);
-    home->pack = pack_create(home);
+    home->packer = packer_create(home);
     home->runner = runner_create();
     home->turn_times = mem_zalloc(sizeof(*home->turn_times));
     return home;
@@ -71,7 +71,7 @@ void home_destroy(struct home *home)
     }
     mem_free(home->turn_times);
     runner_destroy(home->runner);
-    pack_destroy(home->pack);
+    packer_destroy(home->packer);
     mailbox_destroy(home->mailbox);
     dispatch_destroy(home->dispatch);
     mem_free(home);
@@ -234,7 +234,7 @@ static uint64_t sleep_ns(struct home *home, bool tasks_left)
 {
     if (tasks_left || dispatch_is_busy(home) || mailbox_has_own(home->mailbox))
         return 0;
-    if (pack_is_waiting(home))
+    if (packer_is_waiting(home))
         return RETRY_NS;
     if (server_is_stopping(home->server))
         return STOP_POLL_NS;
@@ -255,10 +255,10 @@ static void turn(struct home *home)
     end_pause(home);
     if (!server_is_stopping(home->server))
         dispatch_run(home);
-    pack_send(home);
+    packer_send(home);
     for (int round = 0; round < OWN_ROUNDS_MAX && has_own_work(home); round++) {
-        drain(home);     /* our own parts of what was just published */
-        pack_send(home); /* a walk that came home goes on to its next stop */
+        drain(home);       /* our own parts of what was just published */
+        packer_send(home); /* a walk that came home goes on to its next stop */
     }
     bool tasks_left = task_run(&home->shard->tasks, SLICE_US);
     heap_tend(home->shard->heap);
@@ -285,7 +285,7 @@ static bool may_end(struct home *home)
     struct server *server = home->server;
     if (!server_is_stopping(server))
         return false;
-    if (!home->has_stopped && home->groups_out == 0 && !pack_is_waiting(home)) {
+    if (!home->has_stopped && home->groups_out == 0 && !packer_is_waiting(home)) {
         home->has_stopped = true;
         atomic_fetch_add_explicit(&server->stopped, 1, memory_order_acq_rel);
     }

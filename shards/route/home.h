@@ -65,7 +65,7 @@ struct home {
 
     /* The way to the shards, each module's own. */
     struct dispatch *dispatch;
-    struct pack *pack;
+    struct packer *packer;
     struct mailbox *mailbox;
     struct runner *runner;
     struct hop *hop_pool;

@@ -3,7 +3,7 @@
  * connection's own buffer: that buffer is detached and stays with the group. Parts of a dealt
  * command get only their own keys, with the words that belong to each.
  */
-#include "shards/route/pack.h"
+#include "shards/route/packer.h"
 
 #include "core/base/mem.h"
 #include "shards/call/call.h"
@@ -19,54 +19,54 @@
 
 #define PINNED_WORD_MIN 4096u /* bytes of a word that is pinned rather than copied */
 
-struct pack {
+struct packer {
     struct hop **outgoing; /* [shard_count] this turn's hop to each shard */
     struct shard_set outgoing_set;
     struct tx *scatter;      /* this turn's entry of mixed groups */
     struct tx *first, *last; /* entries that wait to be published, oldest first */
 };
 
-struct pack *pack_create(struct home *home)
+struct packer *packer_create(struct home *home)
 {
-    struct pack *pack = mem_zalloc(sizeof(*pack));
-    pack->outgoing = mem_zalloc(home->server->shard_count * sizeof(*pack->outgoing));
-    return pack;
+    struct packer *packer = mem_zalloc(sizeof(*packer));
+    packer->outgoing = mem_zalloc(home->server->shard_count * sizeof(*packer->outgoing));
+    return packer;
 }
 
-void pack_destroy(struct pack *pack)
+void packer_destroy(struct packer *packer)
 {
-    if (!pack)
+    if (!packer)
         return;
-    mem_free(pack->outgoing);
-    mem_free(pack);
+    mem_free(packer->outgoing);
+    mem_free(packer);
 }
 
-void pack_entry(struct home *home, struct tx *tx)
+void packer_entry(struct home *home, struct tx *tx)
 {
-    struct pack *pack = home->pack;
+    struct packer *packer = home->packer;
     tx->next = NULL;
-    if (pack->last)
-        pack->last->next = tx;
+    if (packer->last)
+        packer->last->next = tx;
     else
-        pack->first = tx;
-    pack->last = tx;
+        packer->first = tx;
+    packer->last = tx;
 }
 
 /* The hop of this turn for `shard`: by lane, or as a part of the entry of mixed groups. */
 static struct hop *hop_for(struct home *home, uint16_t shard, bool mixed)
 {
-    struct pack *pack = home->pack;
-    struct hop **place = &pack->outgoing[shard];
+    struct packer *packer = home->packer;
+    struct hop **place = &packer->outgoing[shard];
     if (mixed) {
-        if (!pack->scatter) {
-            pack->scatter = tx_take(home, TX_SCATTER);
-            pack_entry(home, pack->scatter);
+        if (!packer->scatter) {
+            packer->scatter = tx_take(home, TX_SCATTER);
+            packer_entry(home, packer->scatter);
         }
-        place = &pack->scatter->parts[shard];
+        place = &packer->scatter->parts[shard];
     }
     if (!*place) {
         *place = hop_take(home, HOP_CALLS, shard);
-        shard_set_add(mixed ? &pack->scatter->set : &pack->outgoing_set, shard);
+        shard_set_add(mixed ? &packer->scatter->set : &packer->outgoing_set, shard);
     }
     return *place;
 }
@@ -171,7 +171,7 @@ static struct group_call *remember(struct group *group, const struct planned *pl
     return call;
 }
 
-struct group *pack_begin(struct home *home, struct session *session)
+struct group *packer_begin(struct home *home, struct session *session)
 {
     struct group *group = group_take(home, session);
     ASSERT(!session->group);
@@ -191,9 +191,9 @@ static bool pin_words(struct group *group, const struct planned *plans, uint32_t
     return large && conn_detach_input(group->session->conn, &group->pinned);
 }
 
-void pack_group(struct home *home, struct session *session, struct planned *plans, uint32_t count)
+void packer_group(struct home *home, struct session *session, struct planned *plans, uint32_t count)
 {
-    struct group *group = pack_begin(home, session);
+    struct group *group = packer_begin(home, session);
     bool pinned = pin_words(group, plans, count);
     bool mixed = false;
     for (uint32_t i = 0; i < count; i++)
@@ -215,7 +215,7 @@ void pack_group(struct home *home, struct session *session, struct planned *plan
     }
 }
 
-void pack_looks(struct home *home, struct group *group, const struct planned *plan)
+void packer_looks(struct home *home, struct group *group, const struct planned *plan)
 {
     struct group_call *call = remember(group, plan);
     call->merges = true;
@@ -230,13 +230,13 @@ void pack_looks(struct home *home, struct group *group, const struct planned *pl
     }
 }
 
-void pack_alone(struct home *home, struct session *session, struct planned *plan)
+void packer_alone(struct home *home, struct session *session, struct planned *plan)
 {
-    struct group *group = pack_begin(home, session);
+    struct group *group = packer_begin(home, session);
     if (plan->where == WHERE_EXEC)
         exec_hand_over(session, group);
     if (plan->where == WHERE_LOOKS) {
-        pack_looks(home, group, plan);
+        packer_looks(home, group, plan);
         return;
     }
     uint32_t shards = shard_set_count(&plan->set);
@@ -248,23 +248,23 @@ void pack_alone(struct home *home, struct session *session, struct planned *plan
         tx->set = plan->set;
         hop = tx->hop = hop_take(home, HOP_CALLS, home->id);
         hop->is_together = true;
-        pack_entry(home, tx);
+        packer_entry(home, tx);
     }
-    pack_whole(group, plan, hop);
+    packer_whole(group, plan, hop);
 }
 
-void pack_whole(struct group *group, const struct planned *plan, struct hop *hop)
+void packer_whole(struct group *group, const struct planned *plan, struct hop *hop)
 {
     add_whole(group, remember(group, plan), plan, hop, false);
     hop->last->flags |= CALL_ROOM_MADE;
     hop->last->multi = group->multi;
 }
 
-struct group *pack_walk(struct home *home, struct session *session, struct group *group,
-                        const struct planned *plan, uint16_t shard)
+struct group *packer_walk(struct home *home, struct session *session, struct group *group,
+                          const struct planned *plan, uint16_t shard)
 {
     if (!group) {
-        group = pack_begin(home, session);
+        group = packer_begin(home, session);
         struct group_call *call = remember(group, plan);
         call->merges = true;
         keep_words(group, call, &plan->args, false);
@@ -282,33 +282,33 @@ struct group *pack_walk(struct home *home, struct session *session, struct group
     return group;
 }
 
-void pack_send(struct home *home)
+void packer_send(struct home *home)
 {
-    struct pack *pack = home->pack;
-    pack->scatter = NULL; /* complete: later groups begin another */
-    while (pack->first) {
-        struct tx *tx = pack->first, *next = tx->next;
+    struct packer *packer = home->packer;
+    packer->scatter = NULL; /* complete: later groups begin another */
+    while (packer->first) {
+        struct tx *tx = packer->first, *next = tx->next;
         tx->part_count = shard_set_count(&tx->set);
         tx->now_ms = home->now_ms;
         if (!together_publish(home, tx))
             break;
-        pack->first = next;
+        packer->first = next;
         if (!next)
-            pack->last = NULL;
+            packer->last = NULL;
     }
-    struct shard_set set = pack->outgoing_set;
-    pack->outgoing_set = (struct shard_set){0};
+    struct shard_set set = packer->outgoing_set;
+    packer->outgoing_set = (struct shard_set){0};
     SHARD_SET_EACH(shard, &set)
     {
-        struct hop *hop = pack->outgoing[shard];
-        pack->outgoing[shard] = NULL;
+        struct hop *hop = packer->outgoing[shard];
+        packer->outgoing[shard] = NULL;
         home->stats.hops_sent++;
         if (!together_lend(home, hop))
             mailbox_send(home->mailbox, (uint16_t)shard, hop);
     }
 }
 
-bool pack_is_waiting(const struct home *home)
+bool packer_is_waiting(const struct home *home)
 {
-    return home->pack->first != NULL;
+    return home->packer->first != NULL;
 }
