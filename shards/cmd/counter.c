@@ -15,7 +15,7 @@
 static enum status add(struct call *call, int64_t delta)
 {
     const struct value *old;
-    TRY(db_find(call->db, &call->key, TYPE_STRING, &old));
+    TRY(db_find_to_write(call->db, &call->key, TYPE_STRING, &old));
     int64_t total = 0;
     if (old)
         TRY(str_to_int(old, &total));
@@ -55,7 +55,7 @@ static enum status cmd_decrby(struct call *call)
 static enum status cmd_incrbyfloat(struct call *call)
 {
     const struct value *old;
-    TRY(db_find(call->db, &call->key, TYPE_STRING, &old));
+    TRY(db_find_to_write(call->db, &call->key, TYPE_STRING, &old));
     long double total = 0, delta;
     if (old)
         TRY(str_to_long_double(old, &total));

@@ -68,7 +68,7 @@ static enum status set_expire(struct call *call, int64_t unit_ms, int64_t from_m
         __builtin_add_overflow(at_ms, from_ms, &at_ms))
         return ERR_INVALID_EXPIRE;
 
-    const struct value *value = db_lookup(call->db, &call->key);
+    const struct value *value = db_lookup_to_write(call->db, &call->key);
     bool set = value && allows(&asked, value_expire_at_ms(value), at_ms);
     if (set && at_ms <= call_now_ms(call))
         (void)db_delete(call->db, &call->key);
@@ -100,7 +100,7 @@ static enum status cmd_pexpireat(struct call *call)
 
 static enum status cmd_persist(struct call *call)
 {
-    const struct value *value = db_lookup(call->db, &call->key);
+    const struct value *value = db_lookup_to_write(call->db, &call->key);
     bool had_ttl = value && value_expire_at_ms(value) != DB_NO_EXPIRE;
     if (had_ttl)
         db_set_expire(call->db, &call->key, DB_NO_EXPIRE);
@@ -117,7 +117,7 @@ static enum status cmd_persist(struct call *call)
  * nearest. */
 static enum status reply_time(struct call *call, int64_t unit_ms, int64_t from_ms)
 {
-    const struct value *value = db_peek(call->db, &call->key);
+    const struct value *value = db_examine(call->db, &call->key);
     int64_t at_ms = value ? value_expire_at_ms(value) : DB_NO_EXPIRE;
     if (at_ms == DB_NO_EXPIRE) {
         reply_int(call->reply, value ? REPLY_LASTS : REPLY_ABSENT);

@@ -14,7 +14,7 @@
 
 static enum status cmd_type(struct call *call)
 {
-    const struct value *value = db_peek(call->db, &call->key);
+    const struct value *value = db_examine(call->db, &call->key);
     reply_simple(call->reply, value ? type_name(value_type(value)) : "none");
     return OK;
 }
@@ -39,7 +39,7 @@ static enum status cmd_exists(struct call *call)
     struct key_batch batch;
     for (uint32_t at = 1; key_batch_next(&batch, call, &at, 1);) {
         for (uint32_t i = 0; i < batch.count; i++)
-            count += db_peek(batch.dbs[i], batch.keys[i]) != NULL;
+            count += db_examine(batch.dbs[i], batch.keys[i]) != NULL;
     }
     reply_int(call->reply, count);
     return OK;
@@ -81,7 +81,7 @@ static enum status cmd_rename(struct call *call)
 {
     struct db *from = call_db(call, 1), *to = call_db(call, 2);
     const struct key *old = call_key(call, 1), *new = call_key(call, 2);
-    if (!db_lookup(from, old))
+    if (!db_lookup_to_write(from, old))
         return ERR_NO_SUCH_KEY;
     if (!bytes_equal(old->name, new->name))
         db_put(to, new, db_take(from, old));
@@ -93,9 +93,9 @@ static enum status cmd_renamenx(struct call *call)
 {
     struct db *from = call_db(call, 1), *to = call_db(call, 2);
     const struct key *old = call_key(call, 1), *new = call_key(call, 2);
-    if (!db_lookup(from, old))
+    if (!db_lookup_to_write(from, old))
         return ERR_NO_SUCH_KEY;
-    bool is_free = !db_lookup(to, new); /* not when both are one key */
+    bool is_free = !db_lookup_to_write(to, new); /* not when both are one key */
     if (is_free)
         db_put(to, new, db_take(from, old));
     reply_int(call->reply, is_free);
@@ -120,7 +120,7 @@ static enum status cmd_copy(struct call *call)
     const struct value *value = db_lookup(call_db(call, 1), call_key(call, 1));
     struct db *to = call_db_at(call, 2, to_index);
     const struct key *copy = call_key(call, 2);
-    bool can = value && (replace || !db_lookup(to, copy));
+    bool can = value && (replace || !db_lookup_to_write(to, copy));
     if (can)
         db_put_copy(to, copy, value);
     reply_int(call->reply, can);
@@ -135,7 +135,7 @@ static enum status cmd_move(struct call *call)
         return same_objects(call);
 
     struct db *from = call->db, *to = call_db_at(call, 1, to_index);
-    bool can = db_lookup(from, &call->key) && !db_lookup(to, &call->key);
+    bool can = db_lookup_to_write(from, &call->key) && !db_lookup_to_write(to, &call->key);
     if (can)
         db_put(to, &call->key, db_take(from, &call->key));
     reply_int(call->reply, can);

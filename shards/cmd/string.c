@@ -159,7 +159,7 @@ static enum status cmd_set(struct call *call)
             TRY(db_find(call->db, &call->key, TYPE_STRING, &old));
             reply_string(call->reply, old);
         } else {
-            old = db_lookup(call->db, &call->key);
+            old = db_lookup_to_write(call->db, &call->key);
         }
         if (old ? chosen.bits & IF_ABSENT : chosen.bits & IF_PRESENT) {
             if (!(chosen.bits & GIVE_OLD))
@@ -177,7 +177,7 @@ static enum status cmd_set(struct call *call)
 
 static enum status cmd_setnx(struct call *call)
 {
-    bool absent = !db_lookup(call->db, &call->key);
+    bool absent = !db_lookup_to_write(call->db, &call->key);
     if (absent)
         db_put_string(call->db, &call->key, call_arg(call, 2), DB_NO_EXPIRE);
     reply_int(call->reply, absent);

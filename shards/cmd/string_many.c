@@ -57,7 +57,7 @@ static enum status cmd_msetnx(struct call *call)
     struct key_batch batch;
     for (uint32_t at = 1; key_batch_next(&batch, call, &at, 2);) {
         for (uint32_t i = 0; i < batch.count; i++) {
-            if (db_lookup(batch.dbs[i], batch.keys[i])) {
+            if (db_lookup_to_write(batch.dbs[i], batch.keys[i])) {
                 reply_int(call->reply, 0);
                 return OK;
             }

@@ -38,7 +38,7 @@ static enum status cmd_append(struct call *call)
 {
     struct bytes tail = call_arg(call, 2);
     const struct value *value;
-    TRY(db_find(call->db, &call->key, TYPE_STRING, &value));
+    TRY(db_find_to_write(call->db, &call->key, TYPE_STRING, &value));
     if (!value) {
         db_put_string(call->db, &call->key, tail, DB_NO_EXPIRE);
         reply_int(call->reply, (int64_t)tail.len);
@@ -57,7 +57,7 @@ static enum status cmd_setrange(struct call *call)
         return call_fail_text(call, "ERR offset is out of range");
 
     const struct value *value;
-    TRY(db_find(call->db, &call->key, TYPE_STRING, &value));
+    TRY(db_find_to_write(call->db, &call->key, TYPE_STRING, &value));
     size_t len = value ? str_len(value) : 0;
     if (!piece.len) {
         reply_int(call->reply, (int64_t)len);

@@ -194,6 +194,16 @@ const struct value *db_peek(struct db *db, const struct key *key)
     return cell ? table_item(*cell) : NULL;
 }
 
+const struct value *db_examine(struct db *db, const struct key *key)
+{
+    const struct value *record = db_peek(db, key);
+    if (record)
+        db->shard->stats.keyspace_hits++;
+    else
+        db->shard->stats.keyspace_misses++;
+    return record;
+}
+
 const struct value *db_lookup(struct db *db, const struct key *key)
 {
     uint64_t *cell = lookup_to_read(db, key);
@@ -207,14 +217,35 @@ const struct value *db_lookup(struct db *db, const struct key *key)
     return record;
 }
 
-enum status db_find(struct db *db, const struct key *key, enum type type,
-                    const struct value **out_value)
+const struct value *db_lookup_to_write(struct db *db, const struct key *key)
 {
-    const struct value *record = db_lookup(db, key);
+    uint64_t *cell = lookup(db, key);
+    if (!cell)
+        return NULL;
+    struct value *record = table_item(*cell);
+    touch(db->shard, record);
+    return record;
+}
+
+static enum status of_type(const struct value *record, enum type type,
+                           const struct value **out_value)
+{
     if (record && record_type(record) != type)
         return ERR_WRONG_TYPE;
     *out_value = record;
     return OK;
+}
+
+enum status db_find(struct db *db, const struct key *key, enum type type,
+                    const struct value **out_value)
+{
+    return of_type(db_lookup(db, key), type, out_value);
+}
+
+enum status db_find_to_write(struct db *db, const struct key *key, enum type type,
+                             const struct value **out_value)
+{
+    return of_type(db_lookup_to_write(db, key), type, out_value);
 }
 
 void db_prefetch(struct db *db, const struct key *key, int step)

@@ -33,7 +33,15 @@ MUST_CHECK enum status db_find(struct db *db, const struct key *key, enum type t
                                const struct value **out_value);
 /* The same for any type. */
 const struct value *db_lookup(struct db *db, const struct key *key);
-/* The same, leaving access time and hit counters alone (OBJECT, TTL, EXISTS under NO-TOUCH). */
+/* For those who are about to write: both move the access time, neither counts, since hits and
+ * misses are a matter of reading. */
+MUST_CHECK enum status db_find_to_write(struct db *db, const struct key *key, enum type type,
+                                        const struct value **out_value);
+const struct value *db_lookup_to_write(struct db *db, const struct key *key);
+/* For those who look at a key without using it (TTL, EXISTS, OBJECT): counts, and leaves the access
+ * time alone. */
+const struct value *db_examine(struct db *db, const struct key *key);
+/* Leaves all alone (MEMORY USAGE, DEBUG). */
 const struct value *db_peek(struct db *db, const struct key *key);
 
 /* Brings what a lookup of `key` will touch nearer: call for each of a batch first with step 0, then
