@@ -10,6 +10,8 @@
     FAMILY(string_range_commands, "string")                                                        \
     FAMILY(counter_commands, "string")                                                             \
     FAMILY(lcs_commands, "string")                                                                 \
+    FAMILY(hash_commands, "hash")                                                                  \
+    FAMILY(hash_whole_commands, "hash")                                                            \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
     FAMILY(keyspace_commands, "server")                                                            \

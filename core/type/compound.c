@@ -1,8 +1,11 @@
 #include "core/type/compound.h"
 
+#include "core/type/hash.h"
+
 /* Each type's own, from its file. */
 static const struct compound_ops *const ops[TYPE_COUNT] = {
     [TYPE_STRING] = NULL,
+    [TYPE_HASH] = &hash_ops,
 };
 
 const struct compound_ops *compound_ops(enum type type)

@@ -18,6 +18,7 @@
 
 #include "core/base/arena.h"
 #include "core/os/ring.h"
+#include "core/type/hash.h"
 #include "net/conn.h"
 
 #define CONFIG_BIND_MAX 16
@@ -84,6 +85,7 @@ struct config {
     uint32_t lfu_log_factor, lfu_decay_time;
     uint32_t active_expire_effort;
     uint32_t hz;              /* for INFO only */
+    struct hash_limits hash_limits;
     bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
 
     /* Access */
