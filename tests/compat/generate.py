@@ -40,7 +40,8 @@ class Generator:
             commands.append(words)
             commands += settled(words)
         inline = self.rng.random() < 0.1 and all(map(is_inline, commands))
-        return Unit(client, commands, inline)
+        cuts = [self.rng.random() for _ in range(self.rng.randrange(1, 6))]
+        return Unit(client, commands, inline, cuts if self.rng.random() < 0.1 else ())
 
 
 def settled(words):

@@ -86,6 +86,7 @@ TEXTS = [
     b"", b"x", b"hello", b"Hello World", b"a\x00b", b"\r\n", b"\xff\xfe", b"abcabcabc", b"ohmytext",
     b"mynewtext", b"12", b"3.5", b"y" * 44, b"y" * 45, b"z" * 500,
 ]  # fmt: skip
+LARGE = b"large value " * 2000  # more than one receive
 FAR_S, FAR_STEPS = 100000, 10**6  # no two alike, or GT and LT would depend on who is faster
 PAST_OR_BAD = [0, -1, -100, 2**63 - 1, 2**63, -(2**63), 2**63 // 1000 + 1, -(2**63) // 1000 - 1]
 AT_S, AT_MS = [33177117420, 33177117421, 2**63 // 1000], [33177117420000, 33177117420499, 2**63 - 1]
@@ -182,6 +183,8 @@ class Model:
         return self.rng.choice(KEYS)
 
     def value(self):
+        if self.rng.random() < 0.01:
+            return LARGE
         return digits(self.rng.choice(self.rng.choice([INTEGERS, FLOATS, TEXTS, TEXTS, ODD])))
 
     def pair(self):

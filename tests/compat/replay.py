@@ -9,18 +9,26 @@ AUDITED_DATABASES = (0, 1, 2, 15)
 
 
 class Unit:
-    """What one client sends at once: a command, or several as a pipeline; perhaps inline."""
+    """What one client sends at once: a command, or several as a pipeline; perhaps inline, perhaps in
+    several packets, cut where `cuts` says, as parts of the whole."""
 
-    def __init__(self, client, commands, inline=False):
-        self.client, self.commands, self.inline = client, commands, inline
+    def __init__(self, client, commands, inline=False, cuts=()):
+        self.client, self.commands, self.inline, self.cuts = client, commands, inline, cuts
 
-    def data(self):
-        if not self.inline:
-            return b"".join(map(encode, self.commands))
-        return b"".join(command_line(words).encode() + b"\r\n" for words in self.commands)
+    def packets(self):
+        if self.inline:
+            data = b"".join(command_line(words).encode() + b"\r\n" for words in self.commands)
+        else:
+            data = b"".join(map(encode, self.commands))
+        places = [0] + sorted(int(cut * len(data)) for cut in self.cuts) + [len(data)]
+        return [data[start:end] for start, end in zip(places, places[1:])]
+
+    def with_commands(self, commands):
+        return Unit(self.client, commands, self.inline, self.cuts)
 
     def __str__(self):
-        sign = "c%d%s" % (self.client, "inline>" if self.inline else ">")
+        form = "inline" * self.inline + "cut" * bool(self.cuts)
+        sign = "c%d%s>" % (self.client, form)
         lines = ["%s %s" % (sign, command_line(words)) for words in self.commands]
         return "\n   +".join(lines)
 
@@ -42,7 +50,8 @@ class Side:
         replies = []
         try:
             connection = self.connection(unit.client)
-            connection.send(unit.data())
+            for packet in unit.packets():
+                connection.send(packet)
             for _ in unit.commands:
                 replies.append(connection.reply())
         except (Closed, NoReply, BadReply, OSError) as error:
@@ -144,12 +153,13 @@ class Replay:
             if len(unit.commands) > 1:
 
                 def with_commands(commands, at=at, unit=unit):
-                    return units[:at] + [Unit(unit.client, commands, unit.inline)] + units[at + 1 :]
+                    return units[:at] + [unit.with_commands(commands)] + units[at + 1 :]
 
                 commands = self.fewer(unit.commands, difference, with_commands)
                 units = with_commands(commands)
         for at, unit in enumerate(list(units)):
-            for plainer in (Unit(0, unit.commands, unit.inline), Unit(unit.client, unit.commands)):
+            plain, first = Unit(unit.client, unit.commands), Unit(0, unit.commands)
+            for plainer in (plain, first):
                 candidate = units[:at] + [plainer] + units[at + 1 :]
                 if self.shows(candidate, difference):
                     units = candidate
