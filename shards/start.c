@@ -47,6 +47,10 @@ static const char *backend_name(enum ring_backend backend)
     return backend == RING_BACKEND_EPOLL ? "epoll" : "io_uring";
 }
 
+/* Since Linux 5.12 rings are charged to the cgroup; older accounting counts their queues as locked
+ * memory. */
+#define MEMLOCK_PER_RING (512u << 10)
+
 /* Which backend: as asked for, else io_uring if the kernel lets us. */
 static int choose_backend(struct server *server, const struct config *config)
 {
@@ -147,6 +151,16 @@ static void *thread_main(void *context)
     return NULL;
 }
 
+/* A thread of a fractional CPU is stopped by the kernel for the rest of each period. */
+static void warn_of_quota(const struct server *server)
+{
+    double quota = server->cpus.quota;
+    if (quota > 0 && quota < server->shard_count)
+        log_warn("cpu.quota",
+                 "quota=%.2f shards=%u: the kernel will throttle; give whole CPUs or fewer shards",
+                 quota, server->shard_count);
+}
+
 static void log_block(const struct server *server, const struct config *config, uint64_t files)
 {
     char memory[32] = "none";
@@ -169,7 +183,7 @@ static uint64_t raise_limits(const struct server *server, struct config *config)
     uint64_t files = limits_raise_files(config->maxclients + reserved);
     if (files < config->maxclients + reserved)
         config->maxclients = files > reserved ? (uint32_t)(files - reserved) : 1;
-    limits_raise_memlock(16ull << 20);
+    limits_raise_memlock((uint64_t)server->shard_count * MEMLOCK_PER_RING);
     uint32_t somaxconn = limits_somaxconn();
     if (somaxconn && config->tcp_backlog > somaxconn)
         log_warn("limits.somaxconn",
@@ -278,6 +292,7 @@ int start_and_serve(struct config *config)
     if (signal_install(on_signal, server) < 0)
         log_warn("signal.not_installed", "SIGTERM will not be clean");
     log_block(server, config, files);
+    warn_of_quota(server);
     int status = run_threads(server, config);
     log_info("server.stop", "reason=%d bye", atomic_load(&server->stop_reason));
     config_process_end(server->shards[0]->config);
