@@ -10,6 +10,8 @@
     FAMILY(string_range_commands, "string")                                                        \
     FAMILY(counter_commands, "string")                                                             \
     FAMILY(lcs_commands, "string")                                                                 \
+    FAMILY(list_commands, "list")                                                                  \
+    FAMILY(list_pop_commands, "list")                                                              \
     FAMILY(hash_commands, "hash")                                                                  \
     FAMILY(hash_whole_commands, "hash")                                                            \
     FAMILY(key_commands, "generic")                                                                \

@@ -1,10 +1,12 @@
 #include "core/type/compound.h"
 
 #include "core/type/hash.h"
+#include "core/type/list.h"
 
 /* Each type's own, from its file. */
 static const struct compound_ops *const ops[TYPE_COUNT] = {
     [TYPE_STRING] = NULL,
+    [TYPE_LIST] = &list_ops,
     [TYPE_HASH] = &hash_ops,
 };
 

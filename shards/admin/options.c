@@ -87,6 +87,7 @@ static const struct option_word propagation_words[] = {
 #define PUBSUB "channels are not built yet"
 #define TRACKING "client-side caching is not built yet"
 #define COMPOUND "this version holds strings only"
+#define NO_COMPRESSION "lists are not compressed in memory"
 #define DEFRAG "defragmentation is not built yet"
 #define SLICES "long work is always done in slices beside the commands"
 #define THREADS "every shard's thread does its own input and output"
@@ -339,8 +340,8 @@ static const struct option rows[] = {
     {"active-defrag-ignore-bytes", NULL, OPTION_MEMORY, UN | ID, RANGE(1, LLONG_MAX), .number = 100 << 20, .note = DEFRAG},
     {"hash-max-listpack-entries", "hash-max-ziplist-entries", OPTION_NUMBER, UN, FIELD(hash_limits.field_count), RANGE(0, LONG_MAX), .number = 512},
     {"hash-max-listpack-value", "hash-max-ziplist-value", OPTION_MEMORY, UN, FIELD(hash_limits.text_len), RANGE(0, LONG_MAX), .number = 64},
-    {"list-max-listpack-size", "list-max-ziplist-size", OPTION_NUMBER, ID, RANGE(INT_MIN, INT_MAX), .number = -2, .note = COMPOUND},
-    {"list-compress-depth", NULL, OPTION_NUMBER, ID, RANGE(0, INT_MAX), .note = COMPOUND},
+    {"list-max-listpack-size", "list-max-ziplist-size", OPTION_NUMBER, 0, FIELD(list_max_listpack_size), RANGE(INT_MIN, INT_MAX), .number = -2},
+    {"list-compress-depth", NULL, OPTION_NUMBER, ID, RANGE(0, INT_MAX), .note = NO_COMPRESSION},
     {"set-max-intset-entries", NULL, OPTION_NUMBER, UN | ID, RANGE(0, LONG_MAX), .number = 512, .note = COMPOUND},
     {"set-max-listpack-entries", NULL, OPTION_NUMBER, UN | ID, RANGE(0, LONG_MAX), .number = 128, .note = COMPOUND},
     {"set-max-listpack-value", NULL, OPTION_NUMBER, UN | ID, RANGE(0, LONG_MAX), .number = 64, .note = COMPOUND},

@@ -86,6 +86,7 @@ struct config {
     uint32_t active_expire_effort;
     uint32_t hz;              /* for INFO only */
     struct hash_limits hash_limits;
+    int32_t list_max_listpack_size; /* as core/type/list.h reads it */
     bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
 
     /* Access */
