@@ -22,6 +22,16 @@ def unordered(words, ours, theirs):
     return sorted(r.raw for r in ours.elements()) == sorted(r.raw for r in theirs.elements())
 
 
+def pairs(reply):
+    """An array or a map of names and values, as sorted pairs."""
+    raw = [element.raw for element in reply.elements()]
+    return sorted(zip(raw[::2], raw[1::2]))
+
+
+def unordered_pairs(words, ours, theirs):
+    return ours.kind == theirs.kind and pairs(ours) == pairs(theirs)
+
+
 def near(tolerance):
     """Times: both may differ by as much as the servers ran apart."""
 
@@ -50,6 +60,15 @@ def scan(words, ours, theirs):
     return True
 
 
+def pair_scan(words, ours, theirs):
+    """The same for HSCAN and its kin, whose cursor follows the key."""
+    if ours.kind != "*" or [r.kind for r in ours.value] != ["$", "*"]:
+        return False
+    if words[2] == b"0" == ours.value[0].value == theirs.value[0].value:
+        return unordered_pairs(words, ours.value[1], theirs.value[1])
+    return True
+
+
 def hello(words, ours, theirs):
     """The same fields, the same protocol; version, server and id are each server's own."""
     left, right = ours.elements(), theirs.elements()
@@ -71,6 +90,11 @@ def anything(words, ours, theirs):
 RULES = {
     "KEYS": unordered,
     "SCAN": scan,
+    "HGETALL": unordered_pairs,
+    "HKEYS": unordered,
+    "HVALS": unordered,
+    "HSCAN": pair_scan,
+    "HRANDFIELD": shape,
     "RANDOMKEY": shape,
     "TTL": near(3),
     "PTTL": near(3000),

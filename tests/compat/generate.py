@@ -8,6 +8,12 @@ from compat.replay import Unit, is_inline
 CLIENTS = 2
 PASTS = {b"EXAT", b"PXAT"}
 
+# When values change their encoding; each sequence begins with some of these.
+THRESHOLDS = {
+    b"hash-max-listpack-entries": [0, 1, 3, 512],
+    b"hash-max-listpack-value": [0, 5, 64],
+}
+
 
 class Generator:
     def __init__(self, seed):
@@ -15,7 +21,7 @@ class Generator:
         self.model = Model(self.rng)
 
     def sequence(self):
-        units = []
+        units = [self.thresholds()]
         if self.rng.random() < 0.3:
             units.append(Unit(0, [[b"HELLO", b"3"]]))
         if self.rng.random() < 0.5:
@@ -23,6 +29,12 @@ class Generator:
         for _ in range(self.rng.choice([10, 30, 60])):
             units.append(self.unit())
         return units
+
+    def thresholds(self):
+        words = [b"CONFIG", b"SET"]
+        for name, values in THRESHOLDS.items():
+            words += [name, b"%d" % self.rng.choice(values)]
+        return Unit(0, [words])
 
     def seeded(self):
         """Something to work on."""

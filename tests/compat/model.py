@@ -51,6 +51,22 @@ PEXPIRETIME key
 TTL key
 PTTL key
 PERSIST key
+HSET hash_key field_value ...   | 5
+HMSET hash_key field_value ...
+HSETNX hash_key field value     | 2
+HGET hash_key field             | 2
+HMGET hash_key field ...        | 2
+HGETALL hash_key                | 2
+HDEL hash_key field ...         | 3
+HLEN hash_key
+HEXISTS hash_key field
+HKEYS hash_key
+HVALS hash_key
+HSTRLEN hash_key field          | 2
+HINCRBY hash_key field number   | 3
+HINCRBYFLOAT hash_key field decimal      | 3
+HRANDFIELD hash_key [draws [WITHVALUES]] | 2
+HSCAN hash_key cursor [MATCH pattern] [COUNT count] | 2
 DBSIZE
 FLUSHDB [ASYNC | SYNC]          | 0.2
 FLUSHALL [ASYNC | SYNC]         | 0.1
@@ -73,6 +89,7 @@ DISCARD                         | 0.3
 """
 
 KEYS = [b"a", b"b", b"c", b"d", b"{t}a", b"{t}b", b"x{t}", b"key:1", b"", b"bin\x00\r\n\xff", b"{}x"]
+HASH_KEYS = [b"hash", b"{t}hash", b"another hash"]
 INTEGERS = [
     0, 1, -1, 2, 10, 100, 12345, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**62,
     2**63 - 1, 2**63 - 2, 2**63, -(2**63), -(2**63) + 1, -(2**63) - 1, 2**64 - 1, 2**64,
@@ -87,6 +104,7 @@ TEXTS = [
     b"mynewtext", b"12", b"3.5", b"y" * 44, b"y" * 45, b"z" * 500,
 ]  # fmt: skip
 LARGE = b"large value " * 2000  # more than one receive
+FIELDS = [b"f", b"g", b"name", b"field:01", b"", b"*"]
 FAR_S, FAR_STEPS = 100000, 10**6  # no two alike, or GT and LT would depend on who is faster
 PAST_OR_BAD = [0, -1, -100, 2**63 - 1, 2**63, -(2**63), 2**63 // 1000 + 1, -(2**63) // 1000 - 1]
 AT_S, AT_MS = [33177117420, 33177117421, 2**63 // 1000], [33177117420000, 33177117420499, 2**63 - 1]
@@ -120,7 +138,7 @@ class Model:
             words, _ = self.sequence(tokens(pattern), 0)
             if self.rng.random() < 0.12:
                 words = self.spoil(words)
-            if words and not ends_soon(words) and not is_new(words):
+            if words and not (ends_soon(words) or is_endless(words) or is_new(words)):
                 return words
 
     def sequence(self, items, at):
@@ -180,7 +198,21 @@ class Model:
     # ---- its words
 
     def key(self):
-        return self.rng.choice(KEYS)
+        return self.rng.choice(KEYS if self.rng.random() < 0.85 else HASH_KEYS)
+
+    def hash_key(self):
+        return self.rng.choice(HASH_KEYS) if self.rng.random() < 0.9 else self.key()
+
+    def field(self):
+        kind = self.rng.choice([FIELDS, FIELDS, FIELDS, INTEGERS, TEXTS])
+        return digits(self.rng.choice(kind))
+
+    def field_value(self):
+        return [self.field(), self.value()]
+
+    def draws(self):
+        """How many random elements."""
+        return self.rng.choice([0, 1, 2, 5, 100, -1, -3, -20, 2**63 - 1, 2**62, 2**63, -(2**63), b"x"])
 
     def value(self):
         if self.rng.random() < 0.01:
@@ -265,6 +297,16 @@ def ends_soon(words):
     """Would this give a key a life of seconds, so that it may end between two servers' replies?"""
     first = TIMED.get(words[0].upper())
     return first is not None and any(is_between(word, 1, 90000) for word in words[first:])
+
+
+ENDLESS = {b"HRANDFIELD"}
+
+
+def is_endless(words):
+    """Would this ask for billions of random elements?"""
+    return words[0].upper() in ENDLESS and any(
+        is_between(word, -(2**63) + 1, -1000) for word in words[1:]
+    )
 
 
 def is_new(words):

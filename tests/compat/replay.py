@@ -6,6 +6,7 @@ from compat.compare import Difference, name_of, same
 
 SHRINK_RUNS = 600
 AUDITED_DATABASES = (0, 1, 2, 15)
+LOOKS = (b"TYPE", b"PEXPIRETIME", b"GET", b"HGETALL")  # at each key; of another type: an error
 
 
 class Unit:
@@ -137,7 +138,7 @@ class Replay:
             if not self.agree(keys, ours, theirs, ()):
                 return Difference(keys + [b"of", b"%d" % number], ours, theirs)
             for name in sorted(element.value for element in theirs.elements()):
-                looks = [[b"TYPE", name], [b"GET", name], [b"PEXPIRETIME", name]]
+                looks = [[look, name] for look in LOOKS] + [[b"OBJECT", b"ENCODING", name]]
                 difference = self.unit(Unit(client, looks), sides, {})
                 if difference:
                     return difference
