@@ -195,7 +195,7 @@ const struct command hash_whole_commands[] = {
     {.name = "hrandfield", .arity = -2, .run = cmd_hrandfield, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY, .acl = ACL_HASH,
-     .syntax = "key [count [WITHVALUES]]", .since = "6.2.0",
+     .syntax = "key options=[count [WITHVALUES]]", .since = "6.2.0",
      .cost = "O(N) where N is the number of fields given.",
      .brief = "Picks fields of a hash by chance.",
      .tips = "nondeterministic_output"},

@@ -10,7 +10,8 @@ PASTS = {b"EXAT", b"PXAT"}
 
 # When values change their encoding; each sequence begins with some of these.
 THRESHOLDS = {
-    b"hash-max-listpack-entries": [0, 1, 3, 512],
+    b"list-max-listpack-size": [0, 1, 2, 3, 10, -1, -2, -3, -5],
+    b"hash-max-listpack-entries": [0, 2, 5, 512],
     b"hash-max-listpack-value": [0, 5, 64],
 }
 

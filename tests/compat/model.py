@@ -51,6 +51,23 @@ PEXPIRETIME key
 TTL key
 PTTL key
 PERSIST key
+LPUSH list_key element ...      | 4
+RPUSH list_key element ...      | 5
+LPUSHX list_key element ...
+RPUSHX list_key element ...
+LPOP list_key [small]           | 2
+RPOP list_key [small]           | 2
+LMPOP list_keys (LEFT | RIGHT) [COUNT count] | 3
+LLEN list_key
+LINDEX list_key index           | 2
+LRANGE list_key index index     | 2
+LPOS list_key element [RANK rank] [COUNT small] [MAXLEN small] | 3
+LSET list_key index element     | 3
+LINSERT list_key (BEFORE | AFTER) element element | 3
+LREM list_key small element     | 2
+LTRIM list_key index index
+LMOVE list_key list_key (LEFT | RIGHT) (LEFT | RIGHT) | 3
+RPOPLPUSH list_key list_key     | 2
 HSET hash_key field_value ...   | 5
 HMSET hash_key field_value ...
 HSETNX hash_key field value     | 2
@@ -89,6 +106,7 @@ DISCARD                         | 0.3
 """
 
 KEYS = [b"a", b"b", b"c", b"d", b"{t}a", b"{t}b", b"x{t}", b"key:1", b"", b"bin\x00\r\n\xff", b"{}x"]
+LIST_KEYS = [b"list", b"{t}list", b"another list"]
 HASH_KEYS = [b"hash", b"{t}hash", b"another hash"]
 INTEGERS = [
     0, 1, -1, 2, 10, 100, 12345, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**62,
@@ -104,6 +122,7 @@ TEXTS = [
     b"mynewtext", b"12", b"3.5", b"y" * 44, b"y" * 45, b"z" * 500,
 ]  # fmt: skip
 LARGE = b"large value " * 2000  # more than one receive
+ELEMENTS = [b"a", b"b", b"1", b"-4096", b"", b"e" * 64, b"e" * 3000, b"e" * 5000]
 FIELDS = [b"f", b"g", b"name", b"field:01", b"", b"*"]
 FAR_S, FAR_STEPS = 100000, 10**6  # no two alike, or GT and LT would depend on who is faster
 PAST_OR_BAD = [0, -1, -100, 2**63 - 1, 2**63, -(2**63), 2**63 // 1000 + 1, -(2**63) // 1000 - 1]
@@ -199,6 +218,21 @@ class Model:
 
     def key(self):
         return self.rng.choice(KEYS if self.rng.random() < 0.85 else HASH_KEYS)
+
+    def list_key(self):
+        return self.rng.choice(LIST_KEYS) if self.rng.random() < 0.85 else self.key()
+
+    def list_keys(self):
+        """With their number before them, mostly the right one."""
+        keys = [self.list_key() for _ in range(self.rng.choice([1, 2, 2, 3]))]
+        wrong = self.rng.choice([0, -1, len(keys) + 1, 2**63 - 1, 2**63, b"x"])
+        return [digits(len(keys) if self.rng.random() < 0.9 else wrong)] + keys
+
+    def element(self):
+        return self.rng.choice(ELEMENTS) if self.rng.random() < 0.85 else self.value()
+
+    def rank(self):
+        return self.rng.choice([1, 1, -1, 2, -2, 3, 0, 2**63 - 1, -(2**63) + 1, b"x"])
 
     def hash_key(self):
         return self.rng.choice(HASH_KEYS) if self.rng.random() < 0.9 else self.key()
@@ -310,5 +344,11 @@ def is_endless(words):
 
 
 def is_new(words):
-    """COMMAND GETKEYS of a single word: refused by its arity until Redis 7.2, queued by MULTI since."""
-    return words[0].upper() == b"COMMAND" and len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
+    """What Redis 7.2 does otherwise: COMMAND GETKEYS of a single word was refused by its arity until
+    then, and is queued by MULTI since; HSET counts the fields it is given, though they may repeat,
+    when it chooses an encoding."""
+    name = words[0].upper()
+    if name == b"COMMAND":
+        return len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
+    fields = words[2::2]
+    return name in (b"HSET", b"HMSET") and len(fields) > 2 and len(set(fields)) < len(fields)

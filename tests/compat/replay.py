@@ -6,7 +6,8 @@ from compat.compare import Difference, name_of, same
 
 SHRINK_RUNS = 600
 AUDITED_DATABASES = (0, 1, 2, 15)
-LOOKS = (b"TYPE", b"PEXPIRETIME", b"GET", b"HGETALL")  # at each key; of another type: an error
+# At each key, which stands behind the first word; of another type: an error.
+LOOKS = (b"TYPE", b"PEXPIRETIME", b"GET", b"LRANGE 0 -1", b"HGETALL")
 
 
 class Unit:
@@ -138,7 +139,9 @@ class Replay:
             if not self.agree(keys, ours, theirs, ()):
                 return Difference(keys + [b"of", b"%d" % number], ours, theirs)
             for name in sorted(element.value for element in theirs.elements()):
-                looks = [[look, name] for look in LOOKS] + [[b"OBJECT", b"ENCODING", name]]
+                looks = [look.split() for look in LOOKS]
+                looks = [look[:1] + [name] + look[1:] for look in looks]
+                looks.append([b"OBJECT", b"ENCODING", name])
                 difference = self.unit(Unit(client, looks), sides, {})
                 if difference:
                     return difference
