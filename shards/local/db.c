@@ -16,7 +16,7 @@
 #include "shards/local/db_data.h"
 #include "shards/local/lazyfree.h"
 
-#define RANDOM_TRIES 100u /* dead keys that db_random() deletes before it takes what comes */
+#define RANDOM_TRIES 100u /* while dead keys must stay, db_random() then answers with one */
 #define GROW_STEP_MIN ((size_t)1 << 20)
 
 /* ---- Small matters ---- */
@@ -256,12 +256,17 @@ void db_prefetch(struct db *db, const struct key *key, int step)
 const struct value *db_random(struct db *db)
 {
     struct shard *shard = db->shard;
-    for (;;) {
+    bool keeps_expired = shard->keeps_expired_until_ms > shard->now_ms;
+    for (uint32_t tries = 1;; tries++) {
         uint64_t *cell = keyspace_random(db->keyspace, &shard->rng);
         if (!cell)
             return NULL;
         struct value *record = table_item(*cell);
         if (!record_is_expired(record, shard->now_ms))
+            return record;
+        if (keeps_expired && tries < RANDOM_TRIES)
+            continue;
+        if (keeps_expired)
             return record;
         shard->stats.expired_keys++;
         db_remove_record(db, record);

@@ -53,6 +53,36 @@ Test(heap, starts_a_cache_line_for_multiples_of_64)
     }
 }
 
+Test(heap, stays_consistent_through_random_use)
+{
+    enum { COUNT = 4000, STEPS = 100000 };
+    static uint32_t *blocks[COUNT];
+    static size_t sizes[COUNT];
+    struct rng rng;
+    rng_init(&rng, 6);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        uint32_t at = (uint32_t)rng_below(&rng, COUNT);
+        if (blocks[at]) {
+            cr_assert_eq(*blocks[at], at);
+            heap_free(heap, blocks[at], sizes[at]);
+            blocks[at] = NULL;
+        } else if (i / 20000 % 2 == 0 || rng_below(&rng, 4) == 0) {
+            /* Sizes drift, so that slabs of one size must become those of another. */
+            sizes[at] = 4 + i / 1000 + rng_below(&rng, rng_below(&rng, 20) ? 200 : 3000);
+            blocks[at] = heap_alloc(heap, sizes[at]);
+            *blocks[at] = at;
+        }
+        if (i % 500 == 0)
+            heap_validate(heap);
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (blocks[i])
+            heap_free(heap, blocks[i], sizes[i]);
+    }
+    heap_release_unused(heap);
+    cr_assert_eq(heap_used(heap), 0);
+}
+
 #ifdef SHERD_JEMALLOC
 
 Test(heap, has_classes_of_8_to_256_and_of_an_eighth_above)

@@ -333,7 +333,8 @@ Test(db, takes_text_that_is_borrowed_from_the_value_itself)
     struct key key = key_of("key");
     for (size_t i = 0; i < 3; i++) {
         db_put_string(db, &key, bytes_of(text, lens[i]), DB_NO_EXPIRE);
-        int64_t ttls[] = {shard->now_ms + 9000, DB_NO_EXPIRE, INT64_MAX, shard->now_ms + 9000, DB_KEEP_TTL};
+        int64_t ttls[] = {shard->now_ms + 9000, DB_NO_EXPIRE, INT64_MAX, shard->now_ms + 9000,
+                          DB_KEEP_TTL};
         for (size_t k = 0; k < 5; k++) {
             char scratch[STR_SCRATCH];
             db_put_string(db, &key, str_view(db_peek(db, &key), scratch), ttls[k]);
@@ -343,7 +344,8 @@ Test(db, takes_text_that_is_borrowed_from_the_value_itself)
         struct bytes part = str_view(db_peek(db, &key), scratch);
         part = bytes_of(part.ptr + 7, part.len - 9);
         db_put_string(db, &key, part, DB_NO_EXPIRE);
-        cr_assert(bytes_equal(str_view(db_peek(db, &key), scratch), bytes_of(text + 7, lens[i] - 9)));
+        cr_assert(
+            bytes_equal(str_view(db_peek(db, &key), scratch), bytes_of(text + 7, lens[i] - 9)));
     }
 }
 
@@ -420,6 +422,20 @@ Test(db, finds_random_keys_that_live_and_none_in_the_end)
     cr_assert_null(db_random(db));
 }
 
+Test(db, keeps_what_has_expired_while_it_is_told_to)
+{
+    put("a", "1", shard->now_ms - 1);
+    shard->keeps_expired_until_ms = shard->now_ms + 1000;
+    struct key key = key_of("a");
+    cr_assert_null(db_lookup(db, &key));
+    cr_assert_null(db_peek(db, &key));
+    cr_assert_not_null(db_random(db), "nothing else is there");
+    cr_assert_eq(db_size(db), 1);
+    shard_tick(shard, shard->now_ms + 1000);
+    cr_assert_null(db_random(db));
+    cr_assert_eq(db_size(db), 0);
+}
+
 Test(db, answers_null_where_a_string_would_be_too_long_and_changes_nothing)
 {
     struct key key = key_of("a"), absent = key_of("b");
@@ -477,7 +493,8 @@ Test(db, flushes_at_once_or_in_slices)
         db_flush(db, round == 0);
         cr_assert_eq(db_size(db), 0);
         cr_assert_eq(db_expires(db), 0);
-        cr_assert_eq(shard->stats.lazyfree_pending_objects, round == 0 ? 0 : 20001, "and the key of the first round");
+        cr_assert_eq(shard->stats.lazyfree_pending_objects, round == 0 ? 0 : 20001,
+                     "and the key of the first round");
         put("new", "1", DB_NO_EXPIRE);
         while (task_run(&shard->tasks, SLICE_US))
             continue;
@@ -535,7 +552,8 @@ Test(db, tells_observers_before_each_change)
     cr_assert_str_eq(log.text, "0:a 0:a 0:a 0:a 0:a 0:b 0:b 0:b 0:c 0:c 0:d 0:* 1:* 1:* ");
     db_unobserve(shard, &observer);
     put("e", "1", DB_NO_EXPIRE);
-    cr_assert_str_eq(strrchr(log.text, '1'), "1:* ", "an observer that was taken off hears nothing");
+    cr_assert_str_eq(strrchr(log.text, '1'), "1:* ",
+                     "an observer that was taken off hears nothing");
 }
 
 Test(db, tells_how_its_tables_are_filled)
