@@ -19,6 +19,7 @@
 #include "core/base/arena.h"
 #include "core/os/ring.h"
 #include "core/type/hash.h"
+#include "core/type/set.h"
 #include "net/conn.h"
 
 #define CONFIG_BIND_MAX 16
@@ -86,7 +87,8 @@ struct config {
     uint32_t active_expire_effort;
     uint32_t hz;              /* for INFO only */
     struct hash_limits hash_limits;
-    int32_t list_max_listpack_size; /* as core/type/list.h reads it */
+    struct set_limits set_limits;
+    int64_t list_max_listpack_size; /* as core/type/list.h reads it */
     bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
 
     /* Access */
