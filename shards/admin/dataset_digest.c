@@ -2,17 +2,27 @@
  * dataset_digest: two operations build everything. Adding is exclusive or with the SHA-1 of some
  * bytes, and does not care for order; mixing adds and then takes the SHA-1 of the sum, and does.
  *
- *     key    = mix(name), mix(type as a big-endian 32-bit number), value, add("!!expire!!") if it
- * expires value  = mix(text) of a string db     = the keys' digests, each added all    = for each
- * database with keys: mix(its index as such a number), then exclusive or with its db
+ *     key     mix(name), mix(type as a big-endian 32-bit number), value, add("!!expire!!") if it
+ *             expires
+ *     value   string: mix(text). list: mix(each element). set: add(each member). hash: for each
+ *             field, add(mix(field), mix(value)), made apart from zero
+ *     db      the keys' digests, each added
+ *     all     for each database with keys: mix(its index as such a number), then exclusive or with
+ *             its db
  */
 #include "shards/admin/dataset_digest.h"
 
 #include <arpa/inet.h>
 
+#include "core/type/hash.h"
+#include "core/type/list.h"
 #include "core/type/str.h"
 
-#define TYPE_NUMBER_STRING 0u
+/* How Redis numbers its types, which is not how ours are. */
+static const uint32_t type_numbers[TYPE_COUNT] = {
+    [TYPE_STRING] = 0, [TYPE_LIST] = 1, [TYPE_SET] = 2,
+    [TYPE_ZSET] = 3,   [TYPE_HASH] = 4, [TYPE_STREAM] = 6,
+};
 
 static void add(struct dataset_digest *digest, struct bytes bytes)
 {
@@ -35,12 +45,46 @@ static void mix_number(struct dataset_digest *digest, uint32_t number)
     mix(digest, bytes_of(&big_endian, sizeof big_endian));
 }
 
-void dataset_digest_mix_value(struct dataset_digest *digest, const struct value *value)
+static void mix_list(struct dataset_digest *digest, const struct list *list)
+{
+    char scratch[PACK_SCRATCH];
+    for (struct list_place at = list_seek(list, 0); list_is_at(at); at = list_next(at))
+        mix(digest, list_view(at, scratch));
+}
+
+static void add_field(void *context, struct hash_pair pair)
+{
+    struct dataset_digest field = {0};
+    mix(&field, pair.field);
+    mix(&field, pair.value);
+    add(context, bytes_of(field.bytes, sizeof field.bytes));
+}
+
+static void mix_content(struct dataset_digest *digest, const struct value *value)
 {
     char scratch[STR_SCRATCH];
-    ASSERT(value_type(value) == TYPE_STRING); /* the only type that there is */
-    mix_number(digest, TYPE_NUMBER_STRING);
-    mix(digest, str_view(value, scratch));
+    switch (value_type(value)) {
+    case TYPE_STRING:
+        mix(digest, str_view(value, scratch));
+        break;
+    case TYPE_LIST:
+        mix_list(digest, value_root(value));
+        break;
+    case TYPE_HASH:
+        hash_each(value_root(value), add_field, digest);
+        break;
+    case TYPE_SET:
+    case TYPE_ZSET:
+    case TYPE_STREAM:
+    case TYPE_COUNT:
+        ASSERT(!"a type that this version does not have");
+    }
+}
+
+void dataset_digest_mix_value(struct dataset_digest *digest, const struct value *value)
+{
+    mix_number(digest, type_numbers[value_type(value)]);
+    mix_content(digest, value);
     if (value_expire_at_ms(value) != DB_NO_EXPIRE)
         add(digest, BYTES("!!expire!!"));
 }
