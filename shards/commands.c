@@ -14,6 +14,9 @@
     FAMILY(list_pop_commands, "list")                                                              \
     FAMILY(hash_commands, "hash")                                                                  \
     FAMILY(hash_whole_commands, "hash")                                                            \
+    FAMILY(set_commands, "set")                                                                    \
+    FAMILY(set_whole_commands, "set")                                                              \
+    FAMILY(set_algebra_commands, "set")                                                            \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
     FAMILY(keyspace_commands, "server")                                                            \

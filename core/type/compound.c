@@ -2,11 +2,13 @@
 
 #include "core/type/hash.h"
 #include "core/type/list.h"
+#include "core/type/set.h"
 
 /* Each type's own, from its file. */
 static const struct compound_ops *const ops[TYPE_COUNT] = {
     [TYPE_STRING] = NULL,
     [TYPE_LIST] = &list_ops,
+    [TYPE_SET] = &set_ops,
     [TYPE_HASH] = &hash_ops,
 };
 
