@@ -157,7 +157,8 @@ class Model:
             words, _ = self.sequence(tokens(pattern), 0)
             if self.rng.random() < 0.12:
                 words = self.spoil(words)
-            if words and not (ends_soon(words) or is_endless(words) or is_new(words)):
+            left_out = (ends_soon, is_endless, is_new, is_for_replicas)
+            if words and not any(reason(words) for reason in left_out):
                 return words
 
     def sequence(self, items, at):
@@ -352,3 +353,8 @@ def is_new(words):
         return len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
     fields = words[2::2]
     return name in (b"HSET", b"HMSET") and len(fields) > 2 and len(set(fields)) < len(fields)
+
+
+def is_for_replicas(words):
+    """SYNC, which FLUSHALL SYNC becomes without its first word, ends the talk of commands and replies."""
+    return words[0].upper() == b"SYNC"
