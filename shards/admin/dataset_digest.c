@@ -16,6 +16,7 @@
 
 #include "core/type/hash.h"
 #include "core/type/list.h"
+#include "core/type/set.h"
 #include "core/type/str.h"
 
 /* How Redis numbers its types, which is not how ours are. */
@@ -60,6 +61,11 @@ static void add_field(void *context, struct hash_pair pair)
     add(context, bytes_of(field.bytes, sizeof field.bytes));
 }
 
+static void add_member(void *context, struct bytes member)
+{
+    add(context, member);
+}
+
 static void mix_content(struct dataset_digest *digest, const struct value *value)
 {
     char scratch[STR_SCRATCH];
@@ -74,6 +80,8 @@ static void mix_content(struct dataset_digest *digest, const struct value *value
         hash_each(value_root(value), add_field, digest);
         break;
     case TYPE_SET:
+        set_each(value_root(value), add_member, digest);
+        break;
     case TYPE_ZSET:
     case TYPE_STREAM:
     case TYPE_COUNT:
