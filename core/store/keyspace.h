@@ -63,7 +63,8 @@ static inline uint64_t *keyspace_find(const struct keyspace *keyspace, const str
     return table ? table_find(table, key->hash, keyspace_is_named, key) : NULL;
 }
 
-/* Brings what keyspace_find() will touch nearer: steps 0, 1, 2 for a batch of keys each. */
+/* Brings what keyspace_find() will touch nearer: each step from 0 on for all keys of a batch. */
+#define KEYSPACE_PREFETCH_STEPS 3
 static inline void keyspace_prefetch(const struct keyspace *keyspace, const struct key *key,
                                      int step)
 {

@@ -114,7 +114,7 @@ static double time_lookups(struct db *db, const struct key *keys, uint32_t batch
         uint32_t found = 0;
         uint64_t start_ns = clock_thread_cpu_ns();
         for (uint32_t i = 0; i < LOOKUPS; i += batch) {
-            for (int step = 0; batch > 1 && step < 3; step++) {
+            for (int step = 0; batch > 1 && step < DB_PREFETCH_STEPS; step++) {
                 for (uint32_t k = i; k < i + batch; k++)
                     db_prefetch(db, &part[k], step);
             }

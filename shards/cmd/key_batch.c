@@ -7,8 +7,6 @@
 #include "shards/call/call.h"
 #include "shards/local/db.h"
 
-#define PREFETCH_STEPS 3 /* db_prefetch()'s */
-
 bool key_batch_next(struct key_batch *batch, struct call *call, uint32_t *at, uint32_t step)
 {
     uint32_t count = 0, index = *at;
@@ -20,7 +18,7 @@ bool key_batch_next(struct key_batch *batch, struct call *call, uint32_t *at, ui
     batch->count = count;
     *at = index;
     if (count > 1) {
-        for (int pass = 0; pass < PREFETCH_STEPS; pass++) {
+        for (int pass = 0; pass < DB_PREFETCH_STEPS; pass++) {
             for (uint32_t i = 0; i < count; i++)
                 db_prefetch(batch->dbs[i], batch->keys[i], pass);
         }

@@ -248,6 +248,8 @@ enum status db_find_to_write(struct db *db, const struct key *key, enum type typ
     return of_type(db_lookup_to_write(db, key), type, out_value);
 }
 
+static_assert(DB_PREFETCH_STEPS == KEYSPACE_PREFETCH_STEPS, "a step here is a step there");
+
 void db_prefetch(struct db *db, const struct key *key, int step)
 {
     keyspace_prefetch(db->keyspace, key, step);

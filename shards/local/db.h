@@ -45,7 +45,8 @@ const struct value *db_examine(struct db *db, const struct key *key);
 const struct value *db_peek(struct db *db, const struct key *key);
 
 /* Brings what a lookup of `key` will touch nearer: call for each of a batch first with step 0, then
- * 1, then 2. */
+ * with 1, and so on. */
+#define DB_PREFETCH_STEPS 3
 void db_prefetch(struct db *db, const struct key *key, int step);
 
 /* A random key that is not expired, or NULL. */

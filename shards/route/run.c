@@ -13,7 +13,6 @@
 #include "shards/route/multi.h"
 #include "shards/route/server.h"
 
-#define PREFETCH_STEPS 3
 #define DROP_LOOK_BYTES 65536u /* replies of a hop from which on it is asked who waits for them */
 #define SCRATCH_KEEP 65536u    /* bytes of scratch memory kept between chunks */
 
@@ -117,7 +116,7 @@ void run_chunk(struct home *home, struct call *calls, uint32_t call_count,
 {
     DEBUG_ASSERT(call_count <= RUN_CHUNK);
     if (call_count > 1)
-        for (int step = 0; step < PREFETCH_STEPS; step++)
+        for (int step = 0; step < DB_PREFETCH_STEPS; step++)
             for (uint32_t i = 0; i < call_count; i++)
                 if (calls[i].key.name.ptr)
                     db_prefetch(calls[i].db, &calls[i].key, step);

@@ -62,7 +62,7 @@ static bool has(const char *format, uint32_t number)
 {
     char name[40];
     struct key key = named(name, format, number);
-    for (int step = 0; step < 3; step++)
+    for (int step = 0; step < KEYSPACE_PREFETCH_STEPS; step++)
         keyspace_prefetch(keyspace, &key, step);
     uint64_t *cell = keyspace_find(keyspace, &key);
     return cell && record_int(table_item(*cell)) == number;
@@ -183,7 +183,8 @@ Test(keyspace, chooses_at_random_with_the_same_chance_for_all)
         times[record_int(table_item(*keyspace_random(keyspace, &rng)))]++;
     uint64_t in_one_slot = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
-        cr_assert(times[i] > DRAWS / 3 && times[i] < DRAWS * 3, "record %u came %u times", i, times[i]);
+        cr_assert(times[i] > DRAWS / 3 && times[i] < DRAWS * 3, "record %u came %u times", i,
+                  times[i]);
         in_one_slot += i < 500 ? times[i] : 0;
     }
     cr_assert(in_one_slot > COUNT * DRAWS * 45 / 100 && in_one_slot < COUNT * DRAWS * 55 / 100);
