@@ -19,7 +19,8 @@ def name_of(words):
 
 
 def unordered(words, ours, theirs):
-    return sorted(r.raw for r in ours.elements()) == sorted(r.raw for r in theirs.elements())
+    left, right = (sorted(r.raw for r in reply.elements()) for reply in (ours, theirs))
+    return ours.kind == theirs.kind and left == right
 
 
 def pairs(reply):
@@ -60,6 +61,11 @@ def scan(words, ours, theirs):
     return True
 
 
+def member_scan(words, ours, theirs):
+    """The same for SSCAN, whose cursor follows the key."""
+    return scan([words[0]] + words[2:], ours, theirs)
+
+
 def pair_scan(words, ours, theirs):
     """The same for HSCAN and its kin, whose cursor follows the key."""
     if ours.kind != "*" or [r.kind for r in ours.value] != ["$", "*"]:
@@ -95,6 +101,13 @@ RULES = {
     "HVALS": unordered,
     "HSCAN": pair_scan,
     "HRANDFIELD": shape,
+    "SMEMBERS": unordered,
+    "SPOP": shape,
+    "SRANDMEMBER": shape,
+    "SSCAN": member_scan,
+    "SINTER": unordered,
+    "SUNION": unordered,
+    "SDIFF": unordered,
     "RANDOMKEY": shape,
     "TTL": near(3),
     "PTTL": near(3000),
@@ -114,6 +127,13 @@ def values(reply):
     return [values(e) for e in reply.elements()] if isinstance(reply.value, list) else reply.value
 
 
+def same_values(words, ours, theirs):
+    left, right = values(ours), values(theirs)
+    if RULES.get(name_of(words)) in (unordered, unordered_pairs) and isinstance(left, list):
+        return sorted(left) == sorted(right)
+    return left == right
+
+
 def same(words, ours, theirs, queued, accept):
     """Do both replies mean the same? `queued` are the commands that an EXEC runs; `accept` is asked,
     with the same three, about what does not."""
@@ -124,7 +144,7 @@ def same(words, ours, theirs, queued, accept):
         # To Redis what is queued behind a HELLO speaks its protocol, to us what follows the EXEC does.
         by_value = any(name_of(words) == "HELLO" for words in queued)
         return all(
-            (by_value and values(mine) == values(other)) or same(words, mine, other, (), accept)
+            (by_value and same_values(words, mine, other)) or same(words, mine, other, (), accept)
             for words, mine, other in zip(queued, ours.value, theirs.value)
         )
     rule = RULES.get(name)

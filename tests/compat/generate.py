@@ -11,6 +11,7 @@ PASTS = {b"EXAT", b"PXAT"}
 # When values change their encoding; each sequence begins with some of these.
 THRESHOLDS = {
     b"list-max-listpack-size": [0, 1, 2, 3, 10, -1, -2, -3, -5],
+    b"set-max-intset-entries": [0, 2, 5, 512],
     b"hash-max-listpack-entries": [0, 2, 5, 512],
     b"hash-max-listpack-value": [0, 5, 64],
 }
@@ -58,8 +59,11 @@ class Generator:
 
 
 def settled(words):
-    """SET with a time that is past leaves a key that counts until somebody looks: look."""
+    """What makes both servers hold the same again. SET with a time that is past leaves a key that
+    counts until somebody looks: look. SPOP leaves what chance leaves: drop it."""
     upper = [word.upper() for word in words]
     if upper[0] in (b"SET", b"GETEX") and len(words) > 1 and PASTS & set(upper[2:]):
         return [[b"EXISTS", words[1]]]
+    if upper[0] == b"SPOP" and len(words) > 1:
+        return [[b"DEL", words[1]]]
     return []

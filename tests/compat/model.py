@@ -84,6 +84,27 @@ HINCRBY hash_key field number   | 3
 HINCRBYFLOAT hash_key field decimal      | 3
 HRANDFIELD hash_key [draws [WITHVALUES]] | 2
 HSCAN hash_key cursor [MATCH pattern] [COUNT count] | 2
+SADD set_key member ...         | 8
+SREM set_key member ...         | 3
+SISMEMBER any_set member
+SMISMEMBER any_set member ...
+SCARD any_set
+SMEMBERS any_set                | 2
+SPOP set_key [draws]
+SRANDMEMBER any_set [draws]     | 2
+SMOVE set_key set_key member    | 3
+SSCAN any_set cursor [MATCH pattern] [COUNT count] | 2
+SINTER any_set ...              | 2
+SINTERCARD set_keys [LIMIT small] | 2
+SINTERSTORE set_key any_set ... | 3
+SUNION any_set ...              | 2
+SUNIONSTORE set_key any_set ... | 3
+SDIFF any_set ...               | 2
+SDIFFSTORE set_key any_set ...  | 3
+SET set_key value               | 0.3
+RENAME set_key set_key
+COPY set_key set_key [REPLACE]
+OBJECT ENCODING set_key         | 2
 DBSIZE
 FLUSHDB [ASYNC | SYNC]          | 0.2
 FLUSHALL [ASYNC | SYNC]         | 0.1
@@ -107,6 +128,7 @@ DISCARD                         | 0.3
 
 KEYS = [b"a", b"b", b"c", b"d", b"{t}a", b"{t}b", b"x{t}", b"key:1", b"", b"bin\x00\r\n\xff", b"{}x"]
 LIST_KEYS = [b"list", b"{t}list", b"another list"]
+SET_KEYS = [b"set", b"{t}set", b"another set", b"set:4", b"set:5"]
 HASH_KEYS = [b"hash", b"{t}hash", b"another hash"]
 INTEGERS = [
     0, 1, -1, 2, 10, 100, 12345, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**62,
@@ -123,13 +145,14 @@ TEXTS = [
 ]  # fmt: skip
 LARGE = b"large value " * 2000  # more than one receive
 ELEMENTS = [b"a", b"b", b"1", b"-4096", b"", b"e" * 64, b"e" * 3000, b"e" * 5000]
+MEMBERS = [b"m", b"n", b"member", b"*", b"", b"m" * 64, b"m" * 65, b"m" * 300]
 FIELDS = [b"f", b"g", b"name", b"field:01", b"", b"*"]
 FAR_S, FAR_STEPS = 100000, 10**6  # no two alike, or GT and LT would depend on who is faster
 PAST_OR_BAD = [0, -1, -100, 2**63 - 1, 2**63, -(2**63), 2**63 // 1000 + 1, -(2**63) // 1000 - 1]
 AT_S, AT_MS = [33177117420, 33177117421, 2**63 // 1000], [33177117420000, 33177117420499, 2**63 - 1]
 PATTERNS_OF_KEYS = [b"*", b"a", b"?", b"[a-c]", b"[^a]", b"*t*", b"{t}*", b"\\{*", b"k*:1", b"", b"b[", b"[b-a]*"]
 NAMES = [b"me", b"", b"a b", b"n\n", b"x-y:1"]
-TYPES = [b"string", b"STRING", b"list", b"hash", b"nosuch"]
+TYPES = [b"string", b"STRING", b"list", b"hash", b"set", b"nosuch"]
 DATABASES = [0, 0, 0, 1, 1, 2, 15]
 
 
@@ -157,7 +180,7 @@ class Model:
             words, _ = self.sequence(tokens(pattern), 0)
             if self.rng.random() < 0.12:
                 words = self.spoil(words)
-            left_out = (ends_soon, is_endless, is_new, is_for_replicas)
+            left_out = (ends_soon, is_endless, is_new, is_stray, is_for_replicas)
             if words and not any(reason(words) for reason in left_out):
                 return words
 
@@ -234,6 +257,24 @@ class Model:
 
     def rank(self):
         return self.rng.choice([1, 1, -1, 2, -2, 3, 0, 2**63 - 1, -(2**63) + 1, b"x"])
+
+    def set_key(self):
+        return self.rng.choice(SET_KEYS)
+
+    def any_set(self):
+        return self.set_key() if self.rng.random() < 0.95 else self.key()
+
+    def set_keys(self):
+        """With their number before them, mostly the right one."""
+        keys = [self.any_set() for _ in range(self.rng.choice([1, 2, 2, 3]))]
+        wrong = self.rng.choice([0, -1, len(keys) + 1, 2**63 - 1, 2**63, b"x"])
+        return [digits(len(keys) if self.rng.random() < 0.9 else wrong)] + keys
+
+    def member(self):
+        if self.rng.random() < 0.7:
+            return digits(self.rng.choice([1, 2, 3, 4, 5, 10, -7, 300, 2**31, -(2**63)]))
+        kind = self.rng.choice([MEMBERS, MEMBERS, INTEGERS, TEXTS, ODD])
+        return digits(self.rng.choice(kind))
 
     def hash_key(self):
         return self.rng.choice(HASH_KEYS) if self.rng.random() < 0.9 else self.key()
@@ -334,7 +375,7 @@ def ends_soon(words):
     return first is not None and any(is_between(word, 1, 90000) for word in words[first:])
 
 
-ENDLESS = {b"HRANDFIELD"}
+ENDLESS = {b"HRANDFIELD", b"SRANDMEMBER"}
 
 
 def is_endless(words):
@@ -346,13 +387,20 @@ def is_endless(words):
 
 def is_new(words):
     """What Redis 7.2 does otherwise: COMMAND GETKEYS of a single word was refused by its arity until
-    then, and is queued by MULTI since; HSET counts the fields it is given, though they may repeat,
-    when it chooses an encoding."""
+    then, and is queued by MULTI since; HSET and SADD count what they are given, though it may repeat,
+    when they choose an encoding."""
     name = words[0].upper()
     if name == b"COMMAND":
         return len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
-    fields = words[2::2]
-    return name in (b"HSET", b"HMSET") and len(fields) > 2 and len(set(fields)) < len(fields)
+    names = words[2:] if name == b"SADD" else words[2::2]
+    counts = name in (b"HSET", b"HMSET", b"SADD")
+    return counts and len(names) > 2 and len(set(names)) < len(names)
+
+
+def is_stray(words):
+    """Might this put a set where only hashes should be? differences.txt tells them apart by name."""
+    makes_sets = words[0].upper() in (b"SADD", b"SMOVE", b"SINTERSTORE", b"SUNIONSTORE", b"SDIFFSTORE")
+    return (makes_sets or set(SET_KEYS) & set(words)) and set(HASH_KEYS) & set(words)
 
 
 def is_for_replicas(words):
