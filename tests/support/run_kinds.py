@@ -8,9 +8,9 @@ A kind of test is a folder of tests/ with a program `run` in it; nothing else na
     --all                   the long form
 prints what went wrong, ends with a line `N passed, M failed` and exits with 1 if anything failed.
 It says what it needs in a comment of its own, any part of which may be missing:
-    # kind: order=50 builds=release,asan,tsan variants=epoll seconds=60 all_seconds=600
+    # kind: order=50 builds=release,asan variants=epoll seconds=60 all_builds=tsan all_seconds=600
 `builds` are those of BUILDS below, in each of which it runs once; `variants` are further runs with the
-first build, see VARIANTS.
+first build, see VARIANTS; `all_builds` and `all_seconds` are of the long form, the former additional.
 
 What a sanitizer reports, in whatever process, fails the kind that was running.
 """
@@ -31,6 +31,7 @@ GRACE_S = 15             # after its budget a kind may finish what it is at
 SLOWER = {"asan": 2, "tsan": 4}  # and these builds take so much longer over that
 RESULT = re.compile(r"^(\d+) passed, (\d+) failed\s*$")
 REPORT_LINES_MAX = 60
+REPORTS_MAX = 5  # that are printed
 
 # name: (folder, what to build there, how)
 BUILDS = {
@@ -51,17 +52,19 @@ VARIANTS = {
 class Kind:
     """One folder of tests, and what its `run` says of itself."""
 
-    def __init__(self, run):
+    def __init__(self, run, is_long):
         self.name = run.parent.name
         self.run = run
         head = run.read_text(encoding="utf-8", errors="replace")[:4000]
         match = re.search(r"^# kind:(.*)$", head, re.M)
         said = dict(re.findall(r"(\w+)=(\S+)", match.group(1))) if match else {}
         self.order = int(said.get("order", 50))
-        self.builds = [name for name in said.get("builds", "release").split(",") if name != "none"]
-        self.variants = [name for name in said.get("variants", "").split(",") if name]
+        self.builds = names(said.get("builds", "release"))
+        self.variants = names(said.get("variants", ""))
         self.seconds = int(said.get("seconds", 60))
-        self.all_seconds = int(said.get("all_seconds", 10 * self.seconds))
+        if is_long:
+            self.builds += names(said.get("all_builds", ""))
+            self.seconds = int(said.get("all_seconds", 10 * self.seconds))
 
     def runs(self):
         """(label, build or None, server options) of each run."""
@@ -69,6 +72,10 @@ class Kind:
             yield (f"{self.name} [{build}]" if build else self.name), build, ""
         for variant in self.variants:
             yield f"{self.name} [{variant}]", self.builds[0], VARIANTS[variant]
+
+
+def names(text):
+    return [name for name in text.split(",") if name not in ("", "none")]
 
 
 def say(text):
@@ -106,22 +113,27 @@ def environment(reports):
 
 
 def print_reports(reports):
-    """Prints what sanitizers wrote; how many processes they wrote about."""
-    files = sorted(Path(reports).glob("report.*"))
-    for file in files[:5]:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        say("\n".join(lines[:REPORT_LINES_MAX]))
-    return len(files)
+    """Prints what sanitizers found; in how many processes. An allocation that they refuse is
+    mentioned too, and is no finding: sizes that a client chooses may fail."""
+    found = 0
+    for file in sorted(Path(reports).glob("report.*")):
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if re.search(r"ERROR: |runtime error: |WARNING: ThreadSanitizer", text):
+            found += 1
+            if found <= REPORTS_MAX:
+                say("\n".join(text.splitlines()[:REPORT_LINES_MAX]))
+    return found
 
 
-def run_kind(kind, folder, server_options, budget, grace, options):
+def run_kind(kind, folder, server_options, grace, is_long):
     """Runs a kind once; (passed, failed)."""
+    budget = kind.seconds
     command = [str(kind.run), "--budget", str(budget)]
     if folder:
         command += ["--build", str(folder), "--sherd", str(folder / "sherd")]
     if server_options:
         command += ["--server-options", server_options]
-    if options.all:
+    if is_long:
         command.append("--all")
 
     passed, failed, said_result = 0, 0, False
@@ -173,7 +185,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="run the long forms")
     options = parser.parse_args()
 
-    kinds = sorted((Kind(run) for run in (ROOT / "tests").glob("*/run")),
+    kinds = sorted((Kind(run, options.all) for run in (ROOT / "tests").glob("*/run")),
                    key=lambda kind: (kind.order, kind.name))
     unknown = set(options.kinds) - {kind.name for kind in kinds}
     if unknown:
@@ -198,9 +210,8 @@ def main():
                     say(f"{label}: its build failed")
                     passed, failed = 0, 1
                 else:
-                    seconds = kind.all_seconds if options.all else kind.seconds
-                    passed, failed = run_kind(kind, folders.get(name), server_options, seconds,
-                                              GRACE_S * SLOWER.get(name, 1), options)
+                    passed, failed = run_kind(kind, folders.get(name), server_options,
+                                              GRACE_S * SLOWER.get(name, 1), options.all)
                 spent = time.monotonic() - start
             table.append((label, passed, failed, spent))
             total_passed += passed
@@ -214,5 +225,19 @@ def main():
     return 1 if total_failed or not total_passed else 0
 
 
+def reap_orphans():
+    """The first process of a container inherits every orphan and has to bury it: a daemon that a test
+    has ended would else never be gone. So the work is done by a child."""
+    worker = os.fork()
+    if worker == 0:
+        return
+    while True:
+        pid, status = os.wait()
+        if pid == worker:
+            sys.exit(os.waitstatus_to_exitcode(status) & 0xff)
+
+
 if __name__ == "__main__":
+    if os.getpid() == 1:
+        reap_orphans()
     sys.exit(main())
