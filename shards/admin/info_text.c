@@ -13,6 +13,7 @@
 #include "core/os/usage.h"
 #include "shards/admin/options.h"
 #include "shards/call/command_table.h"
+#include "shards/local/evict.h"
 #include "shards/local/version.h"
 #include "shards/route/server.h"
 
@@ -203,8 +204,8 @@ static void write_memory(struct buf *text, const struct info *info)
     number_and_human(text, "maxmemory", info->config->maxmemory);
     option(text, "maxmemory_policy", "maxmemory-policy", info->config);
     write_fragmentation(text, used, resident);
-    zeros(text, "mem_not_counted_for_evict mem_replication_backlog mem_total_replication_buffers "
-                "mem_clients_slaves");
+    number(text, "mem_not_counted_for_evict", evict_not_counted(info->server->shards[0]));
+    zeros(text, "mem_replication_backlog mem_total_replication_buffers mem_clients_slaves");
     number(text, "mem_clients_normal", all->client_bytes);
     zeros(text, "mem_cluster_links mem_aof_buffer");
     write_allocator_name(text);
