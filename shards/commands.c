@@ -17,6 +17,8 @@
     FAMILY(set_commands, "set")                                                                    \
     FAMILY(set_whole_commands, "set")                                                              \
     FAMILY(set_algebra_commands, "set")                                                            \
+    FAMILY(bits_commands, "bitmap")                                                                \
+    FAMILY(bits_field_commands, "bitmap")                                                          \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
     FAMILY(keyspace_commands, "server")                                                            \
