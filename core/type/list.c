@@ -99,46 +99,56 @@ static void after_shrinking(struct list *list, struct heap *heap, const struct l
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
+static inline struct list_place in_pack(const struct pack *pack, uint32_t at)
+{
+    return (struct list_place){.pack = pack, .at = at, .in_pack = true};
+}
+
+static inline struct list_place in_chain(struct chain_place place)
+{
+    return (struct list_place){.node = place.node, .at = place.at};
+}
+
+/* Where it is in the chain; if it was found in a pack, that has become the chain's only node. */
+static inline struct chain_place chain_place_of(const struct list *list, struct list_place place)
+{
+    struct chain_node *node = place.in_pack ? list->chain->first : place.node;
+    return (struct chain_place){list_is_at(place) ? node : NULL, place.at};
+}
+
 struct list_place list_seek(const struct list *list, int64_t index)
 {
-    struct list_place place = {.list = list};
     if (list->is_chain)
-        place.in = chain_seek(list->chain, index);
-    else
-        place.in.at = pack_seek(list->pack, index);
-    return place;
+        return in_chain(chain_seek(list->chain, index));
+    return in_pack(list->pack, pack_seek(list->pack, index));
 }
 
 struct list_place list_next(struct list_place place)
 {
-    if (place.list->is_chain)
-        place.in = chain_next(place.in);
-    else
-        place.in.at = pack_next(place.list->pack, place.in.at);
-    return place;
+    if (place.in_pack)
+        return in_pack(place.pack, pack_next(place.pack, place.at));
+    return in_chain(chain_next((struct chain_place){place.node, place.at}));
 }
 
 struct list_place list_prev(struct list_place place)
 {
-    if (place.list->is_chain)
-        place.in = chain_prev(place.in);
-    else
-        place.in.at = pack_prev(place.list->pack, place.in.at);
-    return place;
+    if (place.in_pack)
+        return in_pack(place.pack, pack_prev(place.pack, place.at));
+    return in_chain(chain_prev((struct chain_place){place.node, place.at}));
 }
 
 struct bytes list_view(struct list_place place, char scratch[PACK_SCRATCH])
 {
-    if (place.list->is_chain)
-        return chain_view(place.in, scratch);
-    return pack_view(place.list->pack, place.in.at, scratch);
+    if (place.in_pack)
+        return pack_view(place.pack, place.at, scratch);
+    return chain_view((struct chain_place){place.node, place.at}, scratch);
 }
 
 bool list_equals(struct list_place place, struct bytes text)
 {
-    if (place.list->is_chain)
-        return chain_equals(place.in, text);
-    return pack_equals(place.list->pack, place.in.at, text);
+    if (place.in_pack)
+        return pack_equals(place.pack, place.at, text);
+    return chain_equals((struct chain_place){place.node, place.at}, text);
 }
 
 struct list_place list_find(const struct list *list, struct bytes text, enum list_end from)
@@ -178,22 +188,14 @@ void list_push(struct list *list, struct heap *heap, const struct list_limits *l
         push_one(list, heap, limits, end, texts[i]);
 }
 
-/* A place found in the pack, after that has become a chain's only node. */
-static struct chain_place in_chain(const struct list *list, struct list_place place)
-{
-    if (place.in.node || !list_is_at(place))
-        return place.in;
-    return (struct chain_place){list->chain->first, place.in.at};
-}
-
 void list_insert(struct list *list, struct heap *heap, const struct list_limits *limits,
                  struct list_place place, struct bytes text)
 {
     before_growing(list, heap, limits, text.len, 1);
     if (list->is_chain)
-        chain_insert(list->chain, heap, &limits->node, in_chain(list, place), text);
+        chain_insert(list->chain, heap, &limits->node, chain_place_of(list, place), text);
     else
-        (void)pack_insert(&list->pack, heap, place.in.at, text);
+        (void)pack_insert(&list->pack, heap, place.at, text);
 }
 
 void list_replace(struct list *list, struct heap *heap, const struct list_limits *limits,
@@ -201,10 +203,10 @@ void list_replace(struct list *list, struct heap *heap, const struct list_limits
 {
     before_growing(list, heap, limits, text.len, 1);
     if (list->is_chain) {
-        chain_replace(list->chain, heap, &limits->node, in_chain(list, place), text);
+        chain_replace(list->chain, heap, &limits->node, chain_place_of(list, place), text);
         after_shrinking(list, heap, limits);
     } else {
-        pack_replace(&list->pack, heap, place.in.at, text);
+        pack_replace(&list->pack, heap, place.at, text);
     }
 }
 
@@ -215,11 +217,11 @@ void list_delete(struct list *list, struct heap *heap, const struct list_limits 
     if (!list_is_at(place) || count == 0)
         return;
     if (list->is_chain) {
-        (void)chain_delete(list->chain, heap, place.in, count);
+        (void)chain_delete(list->chain, heap, chain_place_of(list, place), count);
         after_shrinking(list, heap, limits);
     } else {
         uint32_t fitting = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-        (void)pack_delete(&list->pack, heap, place.in.at, fitting);
+        (void)pack_delete(&list->pack, heap, place.at, fitting);
     }
 }
 
@@ -227,10 +229,9 @@ void list_delete(struct list *list, struct heap *heap, const struct list_limits 
 static struct list_place delete_at(struct list *list, struct heap *heap, struct list_place place)
 {
     if (list->is_chain)
-        place.in = chain_delete(list->chain, heap, place.in, 1);
-    else
-        place.in.at = pack_delete(&list->pack, heap, place.in.at, 1);
-    return place;
+        return in_chain(chain_delete(list->chain, heap, chain_place_of(list, place), 1));
+    uint32_t next = pack_delete(&list->pack, heap, place.at, 1);
+    return in_pack(list->pack, next);
 }
 
 uint64_t list_remove(struct list *list, struct heap *heap, const struct list_limits *limits,
@@ -242,9 +243,11 @@ uint64_t list_remove(struct list *list, struct heap *heap, const struct list_lim
         if (from == LIST_FIRST) {
             place = equal ? delete_at(list, heap, place) : list_next(place);
         } else {
-            struct list_place prev = list_prev(place); /* stays where it is */
+            struct list_place prev = list_prev(place);
             if (equal)
                 (void)delete_at(list, heap, place);
+            if (prev.in_pack)
+                prev.pack = list->pack; /* which has perhaps moved; the entry keeps its offset */
             place = prev;
         }
         removed += equal;

@@ -31,9 +31,14 @@ struct list_limits list_limits(int64_t max_listpack_size);
 
 enum list_end { LIST_FIRST, LIST_LAST };
 
+/* Small enough to be passed in registers. */
 struct list_place {
-    const struct list *list;
-    struct chain_place in; /* of a pack: node is NULL */
+    union {
+        const struct pack *pack;
+        struct chain_node *node;
+    };
+    uint32_t at;
+    bool in_pack;
 };
 
 extern const struct compound_ops list_ops;
@@ -47,7 +52,7 @@ void list_validate(const struct list *list);
 
 static inline bool list_is_at(struct list_place place)
 {
-    return place.in.at != PACK_NONE;
+    return place.at != PACK_NONE;
 }
 
 /* The element at `index`, negative counting from the end (-1: the last). None outside. */
