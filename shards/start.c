@@ -135,7 +135,9 @@ static void *thread_main(void *context)
     snprintf(name, sizeof(name), "sherd-%u", thread->home->id);
     cpu_name_thread(name);
     signal_prepare_thread();
-    if (thread->pins && cpu_pin(thread->cpu) < 0)
+    if (thread->pins && cpu_pin(thread->cpu) == 0)
+        thread->home->cpu = (int16_t)thread->cpu;
+    else if (thread->pins)
         log_warn("cpu.not_pinned", "thread=%u cpu=%u", thread->home->id, thread->cpu);
     if (thread->home->node >= 0)
         cpu_prefer_node(thread->home->node);

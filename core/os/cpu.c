@@ -262,6 +262,18 @@ int cpu_pin(uint16_t cpu)
     return sched_setaffinity(0, sizeof(set), &set) == 0 ? 0 : -errno;
 }
 
+uint16_t cpu_allowed(uint16_t cpu, uint32_t turn)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_ISSET(cpu, &set))
+        return cpu;
+    uint32_t left = turn % (uint32_t)CPU_COUNT(&set);
+    for (uint16_t allowed = 0; allowed < CPU_SETSIZE; allowed++)
+        if (CPU_ISSET(allowed, &set) && left-- == 0)
+            return allowed;
+    return cpu;
+}
+
 void cpu_name_thread(const char *name)
 {
     char text[16];

@@ -27,6 +27,10 @@ void cpu_plan_read(const char *root, struct cpu_plan *out_plan);
 
 /* Pins the calling thread. 0 or a negative errno. */
 int cpu_pin(uint16_t cpu);
+/* Where the calling thread, pinned to `cpu`, is to run from now on: `cpu` as long as the kernel
+ * lets it; when the cpuset has changed, the `turn`-th (modulo their number) of the CPUs that it is
+ * left with. */
+uint16_t cpu_allowed(uint16_t cpu, uint32_t turn);
 /* Names the calling thread (15 characters). */
 void cpu_name_thread(const char *name);
 /* Binds memory that the calling thread touches first to `node`; no effect without NUMA. */

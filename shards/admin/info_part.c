@@ -81,6 +81,7 @@ void info_part_write(struct buf *content, struct home *home, uint32_t wants)
     const struct command_stats *stats = home->command_stats;
     struct info_numbers numbers = {
         .home = home->stats,
+        .cpu = home->cpu,
         .shard = home->shard->stats,
         .net = home_admin_net(home),
         .rates = {rate_per_second(&admin->commands_rate), rate_per_second(&admin->input_rate),

@@ -24,6 +24,7 @@ enum info_rate { INFO_RATE_COMMANDS, INFO_RATE_INPUT, INFO_RATE_OUTPUT, INFO_RAT
 /* Of one thread and its shard, or of all of them together. */
 struct info_numbers {
     struct home_stats home;
+    int64_t cpu; /* that the thread is pinned to, -1: none */
     struct shard_stats shard;
     struct conns_stats net;
     uint64_t clients, client_bytes;

@@ -404,7 +404,7 @@ static void write_shards(struct buf *text, const struct info *info)
             "shard%u:keys=%llu,ops=%llu,remote_in=%llu,log_entries=%llu,park_us=%llu,"
             "loop_p99_us=%llu,loop_max_us=%llu,ops_per_sec=%llu,clients=%llu,"
             "used_memory=%llu,hops_sent=%llu,entries_published=%llu,"
-            "lane_overflows=%llu,lent_runs=%llu,turns=%llu,sleeps=%llu,wakes_sent=%llu"
+            "lane_overflows=%llu,lent_runs=%llu,turns=%llu,sleeps=%llu,wakes_sent=%llu,cpu=%lld"
             "\r\n",
             i, (unsigned long long)one->keys, (unsigned long long)one->shard.commands,
             (unsigned long long)one->shard.remote_in, (unsigned long long)one->shard.log_entries,
@@ -416,7 +416,7 @@ static void write_shards(struct buf *text, const struct info *info)
             (unsigned long long)one->home.entries_published,
             (unsigned long long)one->home.lane_overflows, (unsigned long long)one->home.lent_runs,
             (unsigned long long)one->home.turns, (unsigned long long)one->home.sleeps,
-            (unsigned long long)one->home.wakes_sent);
+            (unsigned long long)one->home.wakes_sent, (long long)one->cpu);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/ds/histogram.h"
 #include "core/os/clock.h"
+#include "core/os/cpu.h"
 #include "core/os/log.h"
 #include "core/os/ring.h"
 #include "core/os/task.h"
@@ -37,6 +38,7 @@ struct home *home_create(struct server *server, uint16_t id, int node)
     struct home *home = mem_zalloc(sizeof(*home));
     home->id = id;
     home->node = (int8_t)node;
+    home->cpu = -1;
     home->server = server;
     home->shard = server->shards[id];
     home->config = home->shard->config;
@@ -178,6 +180,21 @@ static void close_idle(struct home *home)
     }
 }
 
+/* An orchestrator may change the cpuset while we run: the kernel then moves the thread, and a pin
+ * is gone. */
+static void follow_cpuset(struct home *home)
+{
+    if (home->cpu < 0)
+        return;
+    uint16_t cpu = cpu_allowed((uint16_t)home->cpu, home->id);
+    if (cpu == home->cpu)
+        return;
+    int result = cpu_pin(cpu);
+    log_warn("cpu.moved", "thread=%u from=%d to=%u pinned=%s: the cpuset has changed", home->id,
+             home->cpu, cpu, result == 0 ? "yes" : "no");
+    home->cpu = (int16_t)cpu;
+}
+
 static void cron(struct home *home)
 {
     const struct conns_stats *net = conns_stats(home->conns);
@@ -193,6 +210,7 @@ static void cron(struct home *home)
     if (home->config->timeout_s)
         close_idle(home);
     if (home->now_ms / 1000 != (home->now_ms - CRON_MS) / 1000) {
+        follow_cpuset(home);
         home->stats.loop_p99_ns = histogram_percentile(home->turn_times, 99);
         memset(home->turn_times, 0, sizeof(*home->turn_times));
     }

@@ -43,6 +43,7 @@ struct home_stats {
 struct home {
     uint16_t id;
     int8_t node; /* NUMA node of its CPU, -1: unknown */
+    int16_t cpu; /* that the thread is pinned to, -1: none */
     struct server *server;
     struct shard *shard;         /* owned; lent while asleep */
     const struct config *config; /* as of this turn */

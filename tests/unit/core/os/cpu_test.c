@@ -253,6 +253,19 @@ Test(cpu, a_thread_can_be_pinned_to_any_usable_cpu_and_named)
     cr_assert_str_eq(name, "a-name-longer-t");
 }
 
+Test(cpu, a_pinned_thread_stays_where_it_is_allowed_and_is_told_where_else)
+{
+    struct cpu_plan plan;
+    cpu_plan_read("", &plan);
+    uint16_t cpu = plan.cpus[0],
+             other = (uint16_t)(cpu + 1); /* not in the set of a pinned thread */
+    cr_assert_eq(cpu_pin(cpu), 0);
+    cr_assert_eq(cpu_allowed(cpu, 0), cpu);
+    cr_assert_eq(cpu_allowed(cpu, 7), cpu);
+    cr_assert_eq(cpu_allowed(other, 0), cpu, "the only CPU that is left");
+    cr_assert_eq(cpu_allowed(other, 5), cpu);
+}
+
 Test(cpu, memory_of_no_node_is_not_mapped)
 {
     size_t size = 100;
