@@ -17,6 +17,10 @@
     FAMILY(set_commands, "set")                                                                    \
     FAMILY(set_whole_commands, "set")                                                              \
     FAMILY(set_algebra_commands, "set")                                                            \
+    FAMILY(zset_commands, "sorted-set")                                                            \
+    FAMILY(zset_range_commands, "sorted-set")                                                      \
+    FAMILY(zset_pick_commands, "sorted-set")                                                       \
+    FAMILY(zset_algebra_commands, "sorted-set")                                                    \
     FAMILY(bits_commands, "bitmap")                                                                \
     FAMILY(bits_field_commands, "bitmap")                                                          \
     FAMILY(key_commands, "generic")                                                                \

@@ -5,7 +5,8 @@
  *     key     mix(name), mix(type as a big-endian 32-bit number), value, add("!!expire!!") if it
  *             expires
  *     value   string: mix(text). list: mix(each element). set: add(each member). hash: for each
- *             field, add(mix(field), mix(value)), made apart from zero
+ *             field, add(mix(field), mix(value)), made apart from zero; sorted set: the same with
+ *             member and score in 17 digits
  *     db      the keys' digests, each added
  *     all     for each database with keys: mix(its index as such a number), then exclusive or with
  *             its db
@@ -13,11 +14,13 @@
 #include "shards/admin/dataset_digest.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "core/type/hash.h"
 #include "core/type/list.h"
 #include "core/type/set.h"
 #include "core/type/str.h"
+#include "core/type/zset.h"
 
 /* How Redis numbers its types, which is not how ours are. */
 static const uint32_t type_numbers[TYPE_COUNT] = {
@@ -66,6 +69,21 @@ static void add_member(void *context, struct bytes member)
     add(context, member);
 }
 
+static void add_scored(struct dataset_digest *digest, const struct zset *zset)
+{
+    struct zset_cursor cursor;
+    struct zset_entry entry;
+    zset_seek(zset, 0, false, &cursor);
+    while (zset_step(&cursor, &entry)) {
+        char score[NUM_DOUBLE_CAP];
+        int len = snprintf(score, sizeof score, "%.17g", entry.score);
+        struct dataset_digest element = {0};
+        mix(&element, entry.member);
+        mix(&element, bytes_of(score, (size_t)len));
+        add(digest, bytes_of(element.bytes, sizeof element.bytes));
+    }
+}
+
 static void mix_content(struct dataset_digest *digest, const struct value *value)
 {
     char scratch[STR_SCRATCH];
@@ -83,6 +101,8 @@ static void mix_content(struct dataset_digest *digest, const struct value *value
         set_each(value_root(value), add_member, digest);
         break;
     case TYPE_ZSET:
+        add_scored(digest, value_root(value));
+        break;
     case TYPE_STREAM:
     case TYPE_COUNT:
         ASSERT(!"a type that this version does not have");

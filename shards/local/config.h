@@ -20,6 +20,7 @@
 #include "core/os/ring.h"
 #include "core/type/hash.h"
 #include "core/type/set.h"
+#include "core/type/zset.h"
 #include "net/conn.h"
 
 #define CONFIG_BIND_MAX 16
@@ -87,6 +88,7 @@ struct config {
     uint32_t active_expire_effort;
     uint32_t hz;              /* for INFO only */
     struct hash_limits hash_limits;
+    struct zset_limits zset_limits;
     struct set_limits set_limits;
     int64_t list_max_listpack_size; /* as core/type/list.h reads it */
     bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
