@@ -15,6 +15,8 @@ struct list {
     bool is_chain;
 };
 
+#define ENTRY_EXTRA_LEN_MIN 2u /* head and tail of the shortest text in a pack */
+
 /* list-max-listpack-size -1 to -5. */
 static const uint32_t node_bytes[] = {4096, LIST_NODE_BYTES_DEFAULT, 16384, 32768, 65536};
 #define NODE_BYTES_COUNT ((int64_t)(sizeof node_bytes / sizeof *node_bytes))
@@ -74,13 +76,19 @@ static void make_chain(struct list *list, struct heap *heap)
     list->is_chain = true;
 }
 
-/* Before texts of `text_bytes` in all are put in. Their heads and tails are not counted, nor is
- * what a replaced element gives back: so Redis draws the border, and clients see it. */
+/* Before `count` texts of `text_bytes` in all are put in. Their heads and tails are not counted,
+ * nor is what a replaced element gives back: so Redis draws the border, and clients see it. But one
+ * push of very many short texts would make a pack of any size, each prepended at the cost of all
+ * others: a pack stays below twice the limit or so. */
 static void before_growing(struct list *list, struct heap *heap, const struct list_limits *limits,
                            size_t text_bytes, size_t count)
 {
-    if (!list->is_chain && (pack_bytes(list->pack) + text_bytes > limits->node.node_bytes ||
-                            pack_count(list->pack) + count > limits->node.node_count))
+    if (list->is_chain)
+        return;
+    size_t bytes = pack_bytes(list->pack) + text_bytes;
+    if (bytes > limits->node.node_bytes ||
+        bytes + count * ENTRY_EXTRA_LEN_MIN > 2 * (size_t)limits->node.node_bytes ||
+        pack_count(list->pack) + count > limits->node.node_count)
         make_chain(list, heap);
 }
 

@@ -120,6 +120,17 @@ Test(list, becomes_a_chain_when_its_bytes_reach_the_limit)
     cr_assert_str_eq(encoding(), "quicklist");
 }
 
+Test(list, of_many_empty_elements_is_no_endless_pack)
+{
+    enum { COUNT = 100000 };
+    static struct bytes empty[COUNT];
+    list_push(list, heap, &limits, LIST_FIRST, empty, 5000);
+    cr_assert_str_eq(encoding(), "listpack", "Redis does not count what an empty text takes");
+    list_push(list, heap, &limits, LIST_FIRST, empty, COUNT);
+    cr_assert_str_eq(encoding(), "quicklist");
+    cr_assert_eq(list_count(list), 5000 + COUNT);
+}
+
 Test(list, is_a_pack_again_at_half_the_limit)
 {
     limits = list_limits(4);
