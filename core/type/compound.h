@@ -2,9 +2,10 @@
  * compound: what the types that hold elements have in common.
  *
  * A compound value is a root object, of the type's own making, that the key's record points to. The
- * root changes its encoding inside; its address stays as long as the key does. Every type says here
- * how it is measured, copied and freed, so that records, COPY, RENAME over shards and lazy freeing
- * need not know types. Thread: the owner of the heap concerned.
+ * root changes its encoding inside, and mostly stays where it is as long as the key does; a type
+ * may use the low bits of its roots' addresses, and value_set_root() when a change moves one. Every
+ * type says here how it is measured, copied and freed, so that records, COPY, RENAME over shards
+ * and lazy freeing need not know types. Thread: the owner of the heap concerned.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * The root is one word: a pointer to a pack, or to a `struct fields` with IS_TABLE set. A hash of a
- * few short fields so takes 8 bytes more than its pack.
+ * A `struct hash *` is the address of a pack, or of a `struct fields` with IS_TABLE set. A small
+ * hash so takes nothing beside its pack.
  *
  * An item of a table is one block:
  *
@@ -19,7 +19,7 @@
 #include "core/base/rng.h"
 #include "core/ds/table.h"
 
-#define IS_TABLE UINT64_C(1)
+#define IS_TABLE ((uintptr_t)1)
 #define SHORT_MAX 254u /* bytes of a field and of a value whose lengths are a byte each */
 #define LONG_ITEM 0xff
 #define SHORT_HEADER_LEN 2u
@@ -30,10 +30,6 @@
 #define SAMPLE_FEW 4u
 
 #define BUCKET_PLACES 16u /* hardly a bucket has more items */
-
-struct hash {
-    uint64_t content;
-};
 
 struct fields {
     struct table table;
@@ -48,27 +44,27 @@ struct item {
 
 static bool is_table(const struct hash *hash)
 {
-    return hash->content & IS_TABLE;
+    return (uintptr_t)hash & IS_TABLE;
 }
 
 static struct fields *fields_of(const struct hash *hash)
 {
-    return (struct fields *)(uintptr_t)(hash->content & ~IS_TABLE);
+    return (struct fields *)((uintptr_t)hash & ~IS_TABLE);
 }
 
 static struct pack *pack_of(const struct hash *hash)
 {
-    return (struct pack *)(uintptr_t)hash->content;
+    return (struct pack *)(uintptr_t)hash;
 }
 
-static void set_pack(struct hash *hash, struct pack *pack)
+static struct hash *of_pack(struct pack *pack)
 {
-    hash->content = (uintptr_t)pack;
+    return (struct hash *)pack;
 }
 
-static void set_fields(struct hash *hash, struct fields *fields)
+static struct hash *of_fields(struct fields *fields)
 {
-    hash->content = (uintptr_t)fields | IS_TABLE;
+    return (struct hash *)((uintptr_t)fields | IS_TABLE);
 }
 
 /* ---- Items --------------------------------------------------------------------------------- */
@@ -219,19 +215,19 @@ static void add_visited(void *context, struct hash_pair pair)
     add_item(target->fields, target->heap, fingerprint(pair.field), pair);
 }
 
-static void become_table(struct hash *hash, struct heap *heap)
+static void become_table(struct hash **hash, struct heap *heap)
 {
-    struct pack *pack = pack_of(hash);
+    struct pack *pack = pack_of(*hash);
     struct target target = {.fields = create_fields(heap), .heap = heap};
     pack_each(pack, add_visited, &target);
     pack_destroy(pack, heap);
-    set_fields(hash, target.fields);
+    *hash = of_fields(target.fields);
 }
 
-void hash_expect(struct hash *hash, struct heap *heap, const struct hash_limits *limits,
+void hash_expect(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
                  const struct bytes *words, size_t word_count)
 {
-    if (is_table(hash))
+    if (is_table(*hash))
         return;
     bool fits = word_count / 2 <= limits->field_count;
     size_t total_len = 0;
@@ -239,7 +235,7 @@ void hash_expect(struct hash *hash, struct heap *heap, const struct hash_limits 
         fits = words[i].len <= limits->text_len;
         total_len += words[i].len + PACK_ENTRY_EXTRA_MAX;
     }
-    if (!fits || !pack_has_room(pack_of(hash), total_len))
+    if (!fits || !pack_has_room(pack_of(*hash), total_len))
         become_table(hash, heap);
 }
 
@@ -408,14 +404,11 @@ void hash_sample(const struct hash *hash, struct rng *rng, uint64_t count, struc
 
 struct hash *hash_create(struct heap *heap)
 {
-    struct hash *hash = heap_alloc(heap, sizeof *hash);
-    set_pack(hash, pack_create(heap));
-    return hash;
+    return of_pack(pack_create(heap));
 }
 
-static bool put_in_table(struct hash *hash, struct heap *heap, struct hash_pair pair)
+static bool put_in_table(struct fields *fields, struct heap *heap, struct hash_pair pair)
 {
-    struct fields *fields = fields_of(hash);
     uint64_t field_hash = fingerprint(pair.field);
     uint64_t *cell = find_item(fields, field_hash, pair.field);
     if (cell)
@@ -425,28 +418,28 @@ static bool put_in_table(struct hash *hash, struct heap *heap, struct hash_pair 
     return !cell;
 }
 
-static bool put_in_pack(struct hash *hash, struct heap *heap, struct hash_pair pair)
+static bool put_in_pack(struct pack **pack, struct heap *heap, struct hash_pair pair)
 {
-    struct pack *pack = pack_of(hash);
-    uint32_t at = find_in_pack(pack, pair.field);
+    uint32_t at = find_in_pack(*pack, pair.field);
     if (at == PACK_NONE)
-        (void)pack_insert_pair(&pack, heap, PACK_NONE, pair.field, pair.value);
+        (void)pack_insert_pair(pack, heap, PACK_NONE, pair.field, pair.value);
     else
-        pack_replace(&pack, heap, pack_next(pack, at), pair.value);
-    set_pack(hash, pack);
+        pack_replace(pack, heap, pack_next(*pack, at), pair.value);
     return at == PACK_NONE;
 }
 
-bool hash_put(struct hash *hash, struct heap *heap, const struct hash_limits *limits,
+bool hash_put(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
               struct bytes field, struct bytes value)
 {
     const struct bytes words[2] = {field, value};
     hash_expect(hash, heap, limits, words, 2);
     struct hash_pair pair = {.field = field, .value = value};
-    if (is_table(hash))
-        return put_in_table(hash, heap, pair);
-    bool is_new = put_in_pack(hash, heap, pair);
-    if (hash_count(hash) > limits->field_count)
+    if (is_table(*hash))
+        return put_in_table(fields_of(*hash), heap, pair);
+    struct pack *pack = pack_of(*hash);
+    bool is_new = put_in_pack(&pack, heap, pair);
+    *hash = of_pack(pack);
+    if (hash_count(*hash) > limits->field_count)
         become_table(hash, heap);
     return is_new;
 }
@@ -463,16 +456,16 @@ static bool delete_from_table(struct fields *fields, struct heap *heap, struct b
     return true;
 }
 
-bool hash_delete(struct hash *hash, struct heap *heap, struct bytes field)
+bool hash_delete(struct hash **hash, struct heap *heap, struct bytes field)
 {
-    if (is_table(hash))
-        return delete_from_table(fields_of(hash), heap, field);
-    struct pack *pack = pack_of(hash);
+    if (is_table(*hash))
+        return delete_from_table(fields_of(*hash), heap, field);
+    struct pack *pack = pack_of(*hash);
     uint32_t at = find_in_pack(pack, field);
     if (at == PACK_NONE)
         return false;
     (void)pack_delete(&pack, heap, at, 2);
-    set_pack(hash, pack);
+    *hash = of_pack(pack);
     return true;
 }
 
@@ -491,27 +484,22 @@ static size_t root_count(const void *root)
 static size_t root_bytes(const void *root)
 {
     const struct hash *hash = root;
-    size_t bytes = heap_usable(sizeof *hash);
     if (!is_table(hash))
-        return bytes + heap_usable(pack_bytes(pack_of(hash)));
+        return heap_usable(pack_bytes(pack_of(hash)));
     const struct fields *fields = fields_of(hash);
     struct table_stats stats = {0};
     table_add_stats(&fields->table, &stats);
-    return bytes + heap_usable(sizeof *fields) + stats.bytes + fields->item_bytes;
+    return heap_usable(sizeof *fields) + stats.bytes + fields->item_bytes;
 }
 
 static void *root_copy(const void *root, struct heap *heap)
 {
     const struct hash *hash = root;
-    struct hash *copy = heap_alloc(heap, sizeof *copy);
-    if (!is_table(hash)) {
-        set_pack(copy, pack_copy(pack_of(hash), heap));
-        return copy;
-    }
+    if (!is_table(hash))
+        return of_pack(pack_copy(pack_of(hash), heap));
     struct target target = {.fields = create_fields(heap), .heap = heap};
     hash_each(hash, add_visited, &target);
-    set_fields(copy, target.fields);
-    return copy;
+    return of_fields(target.fields);
 }
 
 static void free_visited(void *context, uint64_t *cell)
@@ -533,7 +521,6 @@ static bool root_free_some(void *root, struct heap *heap, size_t element_count)
     } else {
         pack_destroy(pack_of(hash), heap);
     }
-    heap_free(heap, hash, sizeof *hash);
     return true;
 }
 

@@ -5,6 +5,9 @@
  * field or value, is a table of items that hold field and value in one block. A hash turns from
  * the one into the other by the limits that each change is given, and never back.
  *
+ * Root       a `struct hash *` says by itself which of the two it is, and so saves a block beside
+ *            each pack. A change may make another of it: what changes a hash takes the address of
+ *            the caller's pointer, who then calls value_set_root().
  * Order      of a pack: as fields came; of a table: any.
  * Views      of fields and values are borrowed until the next change of the hash; a number in a
  *            pack is printed into the caller's scratch.
@@ -68,13 +71,13 @@ void hash_sample(const struct hash *hash, struct rng *rng, uint64_t count, struc
 
 /* Makes ready for the `word_count` fields and values that will be put: a pack that they would not
  * fit into becomes a table now. */
-void hash_expect(struct hash *hash, struct heap *heap, const struct hash_limits *limits,
+void hash_expect(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
                  const struct bytes *words, size_t word_count);
 /* Sets `field`, which may not be borrowed from the hash, to `value`. True when it is a new one. */
-bool hash_put(struct hash *hash, struct heap *heap, const struct hash_limits *limits,
+bool hash_put(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
               struct bytes field, struct bytes value);
 /* True when there was one. */
-bool hash_delete(struct hash *hash, struct heap *heap, struct bytes field);
+bool hash_delete(struct hash **hash, struct heap *heap, struct bytes field);
 
 /* Ends the process if what the hash holds contradicts itself. For tests. */
 void hash_validate(const struct hash *hash);

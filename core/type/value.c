@@ -68,3 +68,8 @@ void *value_edit_root(struct value *value)
     DEBUG_ASSERT(record_encoding(value) == ENCODING_ROOT);
     return record_pointer(value);
 }
+
+void value_set_root(struct value *value, void *root)
+{
+    record_set_pointer(value, root);
+}

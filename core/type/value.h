@@ -32,3 +32,5 @@ size_t value_bytes(const struct value *value);
 const void *value_root(const struct value *value);
 /* The same, to write to: only for what db_edit() has given. */
 void *value_edit_root(struct value *value);
+/* Of a type whose changes may give another root: puts back what has become of it. */
+void value_set_root(struct value *value, void *root);

@@ -21,19 +21,43 @@ static enum status find_hash(struct call *call, const struct hash **out)
     return OK;
 }
 
-/* The same hash, to write to; made where there was none. */
-static struct hash *edit_hash(struct call *call, const struct hash *found)
+/* A hash that is being changed, and whose it is. */
+struct edit {
+    struct value *value;
+    struct hash *hash;
+};
+
+/* The hash that was found, to write to; made where there was none. */
+static struct edit begin_edit(struct call *call, const struct hash *found)
 {
-    if (found)
-        return value_edit_root(db_edit(call->db, &call->key));
-    struct hash *hash = hash_create(db_heap(call->db));
-    (void)db_put_root(call->db, &call->key, TYPE_HASH, hash, DB_NO_EXPIRE);
-    return hash;
+    struct edit edit;
+    if (found) {
+        edit.value = db_edit(call->db, &call->key);
+        edit.hash = value_edit_root(edit.value);
+    } else {
+        edit.hash = hash_create(db_heap(call->db));
+        edit.value = db_put_root(call->db, &call->key, TYPE_HASH, edit.hash, DB_NO_EXPIRE);
+    }
+    return edit;
 }
 
-static bool put_field(struct call *call, struct hash *hash, struct bytes field, struct bytes value)
+static void end_edit(struct edit *edit)
 {
-    return hash_put(hash, db_heap(call->db), &call->config->hash_limits, field, value);
+    value_set_root(edit->value, edit->hash);
+}
+
+static bool put_field(struct call *call, struct edit *edit, struct bytes field, struct bytes value)
+{
+    return hash_put(&edit->hash, db_heap(call->db), &call->config->hash_limits, field, value);
+}
+
+/* The whole of a change to one field. */
+static void change_field(struct call *call, const struct hash *found, struct bytes field,
+                         struct bytes value)
+{
+    struct edit edit = begin_edit(call, found);
+    (void)put_field(call, &edit, field, value);
+    end_edit(&edit);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -45,12 +69,13 @@ static enum status put_all(struct call *call, int64_t *out_new_count)
         return ERR_WRONG_ARITY;
     const struct hash *found;
     TRY(find_hash(call, &found));
-    struct hash *hash = edit_hash(call, found);
-    hash_expect(hash, db_heap(call->db), &call->config->hash_limits, &call->args[2],
+    struct edit edit = begin_edit(call, found);
+    hash_expect(&edit.hash, db_heap(call->db), &call->config->hash_limits, &call->args[2],
                 call->arg_count - 2);
     int64_t new_count = 0;
     for (uint32_t i = 2; i < call->arg_count; i += 2)
-        new_count += put_field(call, hash, call_arg(call, i), call_arg(call, i + 1));
+        new_count += put_field(call, &edit, call_arg(call, i), call_arg(call, i + 1));
+    end_edit(&edit);
     *out_new_count = new_count;
     return OK;
 }
@@ -77,7 +102,7 @@ static enum status cmd_hsetnx(struct call *call)
     TRY(find_hash(call, &found));
     bool absent = !found || !hash_has(found, call_arg(call, 2));
     if (absent)
-        (void)put_field(call, edit_hash(call, found), call_arg(call, 2), call_arg(call, 3));
+        change_field(call, found, call_arg(call, 2), call_arg(call, 3));
     reply_int(call->reply, absent);
     return OK;
 }
@@ -86,16 +111,18 @@ static enum status cmd_hdel(struct call *call)
 {
     const struct hash *found;
     TRY(find_hash(call, &found));
-    struct hash *hash = NULL; /* a hash that has none of the fields is not changed */
+    struct edit edit = {0}; /* a hash that has none of the fields is not changed */
     int64_t deleted_count = 0;
     for (uint32_t i = 2; found && i < call->arg_count; i++) {
-        if (!hash && !hash_has(found, call_arg(call, i)))
+        if (!edit.value && !hash_has(found, call_arg(call, i)))
             continue;
-        if (!hash)
-            hash = edit_hash(call, found);
-        deleted_count += hash_delete(hash, db_heap(call->db), call_arg(call, i));
+        if (!edit.value)
+            edit = begin_edit(call, found);
+        deleted_count += hash_delete(&edit.hash, db_heap(call->db), call_arg(call, i));
     }
-    if (hash && hash_count(hash) == 0)
+    if (edit.value)
+        end_edit(&edit);
+    if (edit.value && hash_count(edit.hash) == 0)
         (void)db_delete(call->db, &call->key);
     reply_int(call->reply, deleted_count);
     return OK;
@@ -118,7 +145,7 @@ static enum status cmd_hincrby(struct call *call)
         return ERR_OVERFLOW;
 
     struct bytes written = bytes_of(scratch, num_from_int(scratch, total));
-    (void)put_field(call, edit_hash(call, found), call_arg(call, 2), written);
+    change_field(call, found, call_arg(call, 2), written);
     reply_int(call->reply, total);
     return OK;
 }
@@ -143,7 +170,7 @@ static enum status cmd_hincrbyfloat(struct call *call)
 
     char text[NUM_LONG_DOUBLE_CAP];
     struct bytes written = bytes_of(text, num_from_long_double(text, total));
-    (void)put_field(call, edit_hash(call, found), call_arg(call, 2), written);
+    change_field(call, found, call_arg(call, 2), written);
     reply_bulk(call->reply, written);
     return OK;
 }
