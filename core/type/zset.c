@@ -490,8 +490,10 @@ static bool put_in_tree(struct sorted *sorted, struct heap *heap, struct zset_en
         add_element(sorted, heap, entry, rank_in_tree(sorted, entry));
         return true;
     }
-    if (element->score == entry.score)
+    if (element->score == entry.score) {
+        element->score = entry.score; /* 0 and -0 are equal, and print differently */
         return false;
+    }
     (void)tree_take(&sorted->tree, heap, rank_in_tree(sorted, element_entry(element)));
     element->score = entry.score;
     tree_insert(&sorted->tree, heap, rank_in_tree(sorted, entry), element);

@@ -247,7 +247,7 @@ const struct command zset_pick_commands[] = {
     {.name = "zrandmember", .arity = -2, .run = cmd_zrandmember, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY, .acl = ACL_SORTEDSET,
-     .syntax = "key [count [WITHSCORES]]", .since = "6.2.0",
+     .syntax = "key options=[count [WITHSCORES]]", .since = "6.2.0",
      .cost = "O(M*log(N)) where M is the number of members given.",
      .brief = "Picks members of a sorted set by chance.",
      .tips = "nondeterministic_output"},

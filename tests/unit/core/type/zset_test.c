@@ -205,6 +205,8 @@ Test(zset, forgets_the_sign_of_zero_in_a_pack_only)
     cr_assert(zset_find(zset, BYTES("zero"), &score) && !signbit(score));
     put(&no_pack, "other", -0.0);
     cr_assert(zset_find(zset, BYTES("other"), &score) && signbit(score));
+    put(&no_pack, "other", 0);
+    cr_assert(zset_find(zset, BYTES("other"), &score) && !signbit(score));
 }
 
 /* ---- Many changes ---- */
