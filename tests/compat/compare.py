@@ -75,6 +75,43 @@ def pair_scan(words, ours, theirs):
     return True
 
 
+def is_score(mine, other):
+    """Our digits are Redis 7.2's, the fewest; redis-server 7.0 prints 17."""
+    try:
+        return other == b"%.17g" % float(mine)
+    except (TypeError, ValueError):
+        return False
+
+
+def scored(words, ours, theirs):
+    """The same but for the digits of scores."""
+    if ours.raw == theirs.raw:
+        return True
+    left, right = ours.elements(), theirs.elements()
+    if ours.kind != theirs.kind or len(left) != len(right):
+        return False
+    if not left:
+        return ours.kind in "$," and is_score(ours.value, theirs.value)
+    return all(scored(words, *pair) for pair in zip(left, right))
+
+
+def scored_scan(words, ours, theirs):
+    """ZSCAN: of the same members in any order, the same but for the digits of scores."""
+    if ours.kind != "*" or [r.kind for r in ours.value] != ["$", "*"]:
+        return False
+    if not words[2] == b"0" == ours.value[0].value == theirs.value[0].value:
+        return True
+    left, right = (sorted_pairs(reply.value[1]) for reply in (ours, theirs))
+    return len(left) == len(right) and all(
+        scored(words, mine, other) for pair in zip(left, right) for mine, other in zip(*pair)
+    )
+
+
+def sorted_pairs(reply):
+    elements = reply.elements()
+    return sorted(zip(elements[::2], elements[1::2]), key=lambda pair: pair[0].raw)
+
+
 def hello(words, ours, theirs):
     """The same fields, the same protocol; version, server and id are each server's own."""
     left, right = ours.elements(), theirs.elements()
@@ -108,6 +145,22 @@ RULES = {
     "SINTER": unordered,
     "SUNION": unordered,
     "SDIFF": unordered,
+    "ZRANDMEMBER": shape,
+    "ZSCAN": scored_scan,
+    "ZADD": scored,
+    "ZINCRBY": scored,
+    "ZSCORE": scored,
+    "ZMSCORE": scored,
+    "ZRANGE": scored,
+    "ZREVRANGE": scored,
+    "ZRANGEBYSCORE": scored,
+    "ZREVRANGEBYSCORE": scored,
+    "ZPOPMIN": scored,
+    "ZPOPMAX": scored,
+    "ZMPOP": scored,
+    "ZUNION": scored,
+    "ZINTER": scored,
+    "ZDIFF": scored,
     "RANDOMKEY": shape,
     "TTL": near(3),
     "PTTL": near(3000),

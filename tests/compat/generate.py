@@ -14,6 +14,8 @@ THRESHOLDS = {
     b"set-max-intset-entries": [0, 2, 5, 512],
     b"hash-max-listpack-entries": [0, 2, 5, 512],
     b"hash-max-listpack-value": [0, 5, 64],
+    b"zset-max-listpack-entries": [0, 2, 5, 128],
+    b"zset-max-listpack-value": [0, 5, 64],
 }
 
 

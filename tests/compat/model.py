@@ -105,6 +105,48 @@ SET set_key value               | 0.3
 RENAME set_key set_key
 COPY set_key set_key [REPLACE]
 OBJECT ENCODING set_key         | 2
+ZADD zset_key score_member ...  | 8
+ZADD zset_key [NX | XX] [GT | LT] [CH] [INCR] score_member | 4
+ZADD zset_key [NX | XX] [GT | LT] [CH] [INCR] score_member ... | 2
+ZADD lex_key zero_member ...    | 4
+ZINCRBY zset_key score member   | 3
+ZREM zset_key member ...        | 3
+ZCARD any_zset
+ZSCORE any_zset member          | 2
+ZMSCORE any_zset member ...
+ZRANK any_zset member           | 2
+ZREVRANK any_zset member        | 2
+ZCOUNT any_zset bound bound     | 2
+ZLEXCOUNT lex_key lex lex       | 2
+ZRANGE any_zset index index [REV] [WITHSCORES] | 3
+ZRANGE any_zset bound bound BYSCORE [REV] [LIMIT index small] [WITHSCORES] | 3
+ZRANGE lex_key lex lex BYLEX [REV] [LIMIT index small] | 2
+ZRANGE any_zset index index [BYSCORE | BYLEX] [REV] [LIMIT index small] [WITHSCORES]
+ZRANGESTORE zset_key any_zset index index [REV] | 2
+ZRANGESTORE zset_key any_zset bound bound BYSCORE [REV] [LIMIT index small] | 2
+ZRANGESTORE lex_key lex_key lex lex BYLEX [REV] [LIMIT index small]
+ZREVRANGE any_zset index index [WITHSCORES]
+ZRANGEBYSCORE any_zset bound bound [WITHSCORES] [LIMIT index small] | 2
+ZREVRANGEBYSCORE any_zset bound bound [WITHSCORES] [LIMIT index small] | 2
+ZRANGEBYLEX lex_key lex lex [LIMIT index small]
+ZREVRANGEBYLEX lex_key lex lex [LIMIT index small]
+ZREMRANGEBYRANK zset_key index index
+ZREMRANGEBYSCORE zset_key bound bound
+ZREMRANGEBYLEX lex_key lex lex
+ZPOPMIN zset_key [draws]
+ZPOPMAX zset_key [draws]
+ZMPOP zset_keys (MIN | MAX) [COUNT small] | 2
+ZRANDMEMBER any_zset [draws [WITHSCORES]] | 2
+ZSCAN any_zset cursor [MATCH pattern] [COUNT count] | 2
+ZUNION zset_keys [WEIGHTS score score] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES] | 2
+ZINTER zset_keys [WEIGHTS score score] [AGGREGATE (SUM | MIN | MAX)] [WITHSCORES] | 2
+ZDIFF zset_keys [WITHSCORES]
+ZUNIONSTORE zset_key zset_keys [WEIGHTS score score] [AGGREGATE (SUM | MIN | MAX)] | 2
+ZINTERSTORE zset_key zset_keys [WEIGHTS score score] [AGGREGATE (SUM | MIN | MAX)] | 2
+ZDIFFSTORE zset_key zset_keys
+ZINTERCARD zset_keys [LIMIT small]
+COPY zset_key zset_key [REPLACE]
+OBJECT ENCODING zset_key        | 2
 DBSIZE
 FLUSHDB [ASYNC | SYNC]          | 0.2
 FLUSHALL [ASYNC | SYNC]         | 0.1
@@ -129,6 +171,8 @@ DISCARD                         | 0.3
 KEYS = [b"a", b"b", b"c", b"d", b"{t}a", b"{t}b", b"x{t}", b"key:1", b"", b"bin\x00\r\n\xff", b"{}x"]
 LIST_KEYS = [b"list", b"{t}list", b"another list"]
 SET_KEYS = [b"set", b"{t}set", b"another set", b"set:4", b"set:5"]
+ZSET_KEYS = [b"zset", b"{t}zset", b"another zset", b"zset:4"]
+LEX_KEYS = [b"lex", b"{t}lex"]
 HASH_KEYS = [b"hash", b"{t}hash", b"another hash"]
 INTEGERS = [
     0, 1, -1, 2, 10, 100, 12345, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**62,
@@ -139,6 +183,8 @@ FLOATS = [
     b"0", b"1", b"-1", b"0.1", b"0.2", b"1.5", b"3.0", b"-2.25", b"1e10", b"5.0e3", b"1e-5", b"1e17",
     b"123456789.123456789", b"1e300", b"0.30000000000000004", b"-0.0", b"1e-20", b"0x10", b"1e4932",
 ]  # fmt: skip
+SCORES = [b"0", b"1", b"2", b"3", b"-1", b"1.5", b"0.5", b"-2.25", b"100", b"1e10", b"0.1", b"3e-7", b"1e17", b"inf", b"-inf"]
+LEX_BOUNDS = [b"-", b"+", b"[", b"(", b"[1", b"(1", b"[a", b"(b", b"[10", b"(-7", b"[z", b"a", b"", b"+x"]
 TEXTS = [
     b"", b"x", b"hello", b"Hello World", b"a\x00b", b"\r\n", b"\xff\xfe", b"abcabcabc", b"ohmytext",
     b"mynewtext", b"12", b"3.5", b"y" * 44, b"y" * 45, b"z" * 500,
@@ -270,6 +316,40 @@ class Model:
         wrong = self.rng.choice([0, -1, len(keys) + 1, 2**63 - 1, 2**63, b"x"])
         return [digits(len(keys) if self.rng.random() < 0.9 else wrong)] + keys
 
+    def zset_key(self):
+        return self.rng.choice(ZSET_KEYS)
+
+    def any_zset(self):
+        return self.zset_key() if self.rng.random() < 0.95 else self.key()
+
+    def zset_keys(self):
+        """With their number before them, mostly the right one; sets count too."""
+        keys = [self.any_zset() for _ in range(self.rng.choice([1, 2, 2, 2, 3]))]
+        if self.rng.random() < 0.2:
+            keys[-1] = self.set_key()
+        wrong = self.rng.choice([0, -1, len(keys) + 1, 2**63 - 1, 2**63, b"x"])
+        return [digits(len(keys) if self.rng.random() < 0.93 else wrong)] + keys
+
+    def lex_key(self):
+        """Of sorted sets whose scores are all 0: ranges by member of others mean nothing."""
+        return self.rng.choice(LEX_KEYS)
+
+    def lex(self):
+        return self.rng.choice(LEX_BOUNDS)
+
+    def score(self):
+        return self.rng.choice(SCORES) if self.rng.random() < 0.97 else self.rng.choice(ODD)
+
+    def score_member(self):
+        return [digits(self.score()), digits(self.member())]
+
+    def zero_member(self):
+        return [b"0", digits(self.member())]
+
+    def bound(self):
+        opens = b"(" if self.rng.random() < 0.2 else b""
+        return opens + digits(self.score())
+
     def member(self):
         if self.rng.random() < 0.7:
             return digits(self.rng.choice([1, 2, 3, 4, 5, 10, -7, 300, 2**31, -(2**63)]))
@@ -375,7 +455,7 @@ def ends_soon(words):
     return first is not None and any(is_between(word, 1, 90000) for word in words[first:])
 
 
-ENDLESS = {b"HRANDFIELD", b"SRANDMEMBER"}
+ENDLESS = {b"HRANDFIELD", b"SRANDMEMBER", b"ZRANDMEMBER"}
 
 
 def is_endless(words):
@@ -388,10 +468,12 @@ def is_endless(words):
 def is_new(words):
     """What Redis 7.2 does otherwise: COMMAND GETKEYS of a single word was refused by its arity until
     then, and is queued by MULTI since; HSET and SADD count what they are given, though it may repeat,
-    when they choose an encoding."""
+    when they choose an encoding; ZRANK takes a fourth word."""
     name = words[0].upper()
     if name == b"COMMAND":
         return len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
+    if name in (b"ZRANK", b"ZREVRANK"):
+        return len(words) > 3
     names = words[2:] if name == b"SADD" else words[2::2]
     counts = name in (b"HSET", b"HMSET", b"SADD")
     return counts and len(names) > 2 and len(set(names)) < len(names)
@@ -406,3 +488,10 @@ def is_stray(words):
 def is_for_replicas(words):
     """SYNC, which FLUSHALL SYNC becomes without its first word, ends the talk of commands and replies."""
     return words[0].upper() == b"SYNC"
+
+
+def is_endless(words):
+    """Would this ask for billions of random elements?"""
+    return words[0].upper() in ENDLESS and any(
+        is_between(word, -(2**63) + 1, -1000) for word in words[1:]
+    )

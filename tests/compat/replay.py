@@ -7,7 +7,15 @@ from compat.compare import Difference, name_of, same
 SHRINK_RUNS = 600
 AUDITED_DATABASES = (0, 1, 2, 15)
 # At each key, which stands behind the first word; of another type: an error.
-LOOKS = (b"TYPE", b"PEXPIRETIME", b"GET", b"LRANGE 0 -1", b"HGETALL", b"SMEMBERS")
+LOOKS = (
+    b"TYPE",
+    b"PEXPIRETIME",
+    b"GET",
+    b"LRANGE 0 -1",
+    b"HGETALL",
+    b"SMEMBERS",
+    b"ZRANGE 0 -1 WITHSCORES",
+)
 
 
 class Unit:
