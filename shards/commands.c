@@ -23,6 +23,8 @@
     FAMILY(zset_algebra_commands, "sorted-set")                                                    \
     FAMILY(bits_commands, "bitmap")                                                                \
     FAMILY(bits_field_commands, "bitmap")                                                          \
+    FAMILY(hll_commands, "hyperloglog")                                                            \
+    FAMILY(hll_debug_commands, "hyperloglog")                                                      \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
     FAMILY(keyspace_commands, "server")                                                            \

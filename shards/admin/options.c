@@ -347,7 +347,7 @@ static const struct option rows[] = {
     {"set-max-listpack-value", NULL, OPTION_NUMBER, UN, FIELD(set_limits.text_len), RANGE(0, LONG_MAX), .number = 64},
     {"zset-max-listpack-entries", "zset-max-ziplist-entries", OPTION_NUMBER, UN, FIELD(zset_limits.member_count), RANGE(0, LONG_MAX), .number = 128},
     {"zset-max-listpack-value", "zset-max-ziplist-value", OPTION_MEMORY, UN, FIELD(zset_limits.text_len), RANGE(0, LONG_MAX), .number = 64},
-    {"hll-sparse-max-bytes", NULL, OPTION_MEMORY, UN | ID, RANGE(0, LONG_MAX), .number = 3000, .note = COMPOUND},
+    {"hll-sparse-max-bytes", NULL, OPTION_MEMORY, UN, FIELD(hll_sparse_max_bytes), RANGE(0, LONG_MAX), .number = 3000},
     {"stream-node-max-bytes", NULL, OPTION_MEMORY, UN | ID, RANGE(0, LONG_MAX), .number = 4096, .note = COMPOUND},
     {"stream-node-max-entries", NULL, OPTION_NUMBER, ID, RANGE(0, LLONG_MAX), .number = 100, .note = COMPOUND},
     {"notify-keyspace-events", NULL, OPTION_SPECIAL, ID, .special = &option_keyspace_events, .note = PUBSUB},

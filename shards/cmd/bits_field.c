@@ -5,8 +5,8 @@
  * before the first, so that a field that FAIL leaves alone counts too. Sums are made in 128 bits,
  * where nothing overflows, and then fitted to the field.
  */
-#include "core/ds/bitmap.h"
 #include "core/base/num.h"
+#include "core/ds/bitmap.h"
 #include "core/type/str.h"
 #include "net/reply.h"
 #include "shards/call/call.h"
@@ -236,15 +236,16 @@ const struct command bits_field_commands[] = {
     {.name = "bitfield", .arity = -2, .run = cmd_bitfield, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE_FLAGS),
      .find_keys = bitfield_find_keys, .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_BITMAP,
-     .syntax = "key [GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] "
-               "<SET encoding offset value | INCRBY encoding offset increment> ...]",
+     .syntax = "key operation=[GET encoding offset | write=<[OVERFLOW <WRAP | SAT | FAIL>] "
+               "write-operation=<SET encoding offset value | INCRBY encoding offset increment>>] "
+               "[...]",
      .since = "3.2.0", .cost = "O(1) for each field.",
      .brief = "Reads, sets and adds to integers of any number of bits within a string."},
 
     {.name = "bitfield_ro", .arity = -2, .run = cmd_bitfield_ro, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_BITMAP,
-     .syntax = "key [GET encoding offset [GET encoding offset ...]]",
+     .syntax = "key get-block=[GET encoding offset] [...]",
      .since = "6.0.0", .cost = "O(1) for each field.",
      .brief = "Reads integers of any number of bits within a string."},
     {0},
