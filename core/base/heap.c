@@ -38,7 +38,9 @@ struct far_block {
 #define SLABS_PER_SEGMENT (SEGMENT_BYTES / SLAB_BYTES)
 #define SEGMENT_HEAD_BYTES ((size_t)4096)
 #define EMPTY_KEPT_MAX 4u /* empty slabs that keep their pages */
-#define FINE_MAX 256u     /* classes in steps of 8 up to here */
+#define SPARSE_PARTS 3u   /* a slab is sparse when less than 3/4 of what it has touched is in use */
+#define SPARSE_DIVISOR 4u
+#define FINE_MAX 256u /* classes in steps of 8 up to here */
 #define FINE_CLASSES (FINE_MAX / 8)
 #define CLASS_COUNT (FINE_CLASSES + 16) /* and eighths of 256..512 and 512..1024 */
 
@@ -372,6 +374,64 @@ static void take_home(struct heap *heap, struct far_block *block)
     }
 }
 
+/* ---- Moving together ---- */
+
+/* Merges two lists, linked by `next` only, the fullest slab first. */
+static struct slab *merge_by_fullness(struct slab *a, struct slab *b)
+{
+    struct slab *merged = NULL, **end = &merged;
+    while (a && b) {
+        struct slab **fuller = a->live_count >= b->live_count ? &a : &b;
+        *end = *fuller;
+        end = &(*fuller)->next;
+        *fuller = (*fuller)->next;
+    }
+    *end = a ? a : b;
+    return merged;
+}
+
+static void sort_by_fullness(struct slab_list *list)
+{
+    /* Merge sort from below: runs[i] holds 2^i slabs or none. */
+    struct slab *runs[32] = {NULL}, *next;
+    for (struct slab *slab = list->first; slab; slab = next) {
+        next = slab->next;
+        slab->next = NULL;
+        uint32_t i = 0;
+        for (; runs[i]; i++) {
+            slab = merge_by_fullness(runs[i], slab);
+            runs[i] = NULL;
+        }
+        runs[i] = slab;
+    }
+    struct slab *sorted = NULL;
+    for (uint32_t i = 0; i < 32; i++)
+        sorted = merge_by_fullness(sorted, runs[i]);
+    *list = (struct slab_list){NULL, NULL};
+    for (; sorted; sorted = next) {
+        next = sorted->next;
+        list_append(list, sorted);
+    }
+}
+
+void heap_prefer_full(struct heap *heap)
+{
+    for (uint32_t i = 0; i < CLASS_COUNT; i++)
+        sort_by_fullness(&heap->with_room[i]);
+}
+
+bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
+{
+    if (size > HEAP_SMALL_MAX)
+        return false;
+    const struct slab *slab = slab_of(ptr);
+    size_t touched_bytes = (size_t)(slab->fresh - slab_start(slab));
+    size_t live_bytes = (size_t)slab->live_count * slab->block_bytes;
+    /* The slab that is being filled would only be moved into itself. */
+    return live_bytes * SPARSE_DIVISOR < touched_bytes * SPARSE_PARTS &&
+           slab != heap->with_room[slab->class_index].first;
+}
+
 void heap_release_unused(struct heap *heap)
 {
     while (heap->empty.first) {
@@ -539,6 +599,18 @@ static void take_home(struct heap *heap, struct far_block *block)
     }
 }
 
+void heap_prefer_full(struct heap *heap)
+{
+    (void)heap;
+}
+
+bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
+{
+    /* Some are, so that whoever moves blocks is watched at it. */
+    (void)heap;
+    return size <= HEAP_SMALL_MAX && (uintptr_t)ptr / 64 % 4 == 0;
+}
+
 void heap_release_unused(struct heap *heap)
 {
     (void)heap; /* nothing is kept */
@@ -575,6 +647,16 @@ void heap_validate(struct heap *heap)
 }
 
 #endif
+
+void *heap_compact(struct heap *heap, void *ptr, size_t size)
+{
+    if (!heap_is_sparse(heap, ptr, size))
+        return ptr;
+    void *moved = heap_alloc(heap, size);
+    memcpy(moved, ptr, size);
+    heap_free(heap, ptr, size);
+    return moved;
+}
 
 void *heap_alloc(struct heap *heap, size_t size)
 {

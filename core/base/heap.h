@@ -50,6 +50,13 @@ size_t heap_used(const struct heap *heap);
 /* Of those, what lies free inside slabs, ready for the next blocks. Thread: any; may lag. */
 size_t heap_spare(const struct heap *heap);
 
+/* For a round of moving blocks together, so that slabs with few of them become empty. First
+ * heap_prefer_full(): from now on the fullest slabs are filled first. Then heap_compact() for each
+ * block: a small one in a sparse slab is moved, and its new place returned, else `ptr` itself. */
+void heap_prefer_full(struct heap *heap);
+bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size);
+void *heap_compact(struct heap *heap, void *ptr, size_t size);
+
 /* Takes home what others freed; to be called once a turn. */
 void heap_tend(struct heap *heap);
 

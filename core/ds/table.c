@@ -402,18 +402,37 @@ static void spend(uint64_t *io_budget, uint32_t visited)
     *io_budget -= *io_budget < cost ? *io_budget : cost;
 }
 
-uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budget,
-                    table_visit_fn visit, void *context)
+static void compact_leaf(struct table *leaf, struct heap *heap)
+{
+    if (leaf->bucket_count)
+        leaf->root = (uintptr_t)heap_compact(heap, leaf_buckets(leaf),
+                                             leaf->bucket_count * sizeof(struct table_bucket));
+}
+
+static void compact_overflow(struct run run, struct heap *heap)
+{
+    do {
+        uint64_t *last = &run.cells[run.cap - 1];
+        if (table_is_link(*last))
+            *last = (uintptr_t)heap_compact(heap, table_item(*last), OVERFLOW_BYTES);
+    } while (run_next(&run));
+}
+
+/* Scans; compacts on the way if there is a `heap`. */
+static uint64_t scan(struct table *table, struct heap *heap, uint64_t from, uint64_t *io_budget,
+                     table_visit_fn visit, void *context)
 {
     for (;;) {
         uint64_t hash = from;
         uint32_t used_bits = 0;
-        const struct table *leaf = table;
+        struct table *leaf = table;
         while (is_node(leaf)) {
             leaf = &node_tables(leaf)[hash >> (64 - TABLE_FANOUT_BITS)];
             hash <<= TABLE_FANOUT_BITS;
             used_bits += TABLE_FANOUT_BITS;
         }
+        if (heap)
+            compact_leaf(leaf, heap);
         uint64_t base = from - (hash >> used_bits); /* where the leaf begins */
         uint32_t run_count = leaf_run_count(leaf);
         uint32_t index = (uint32_t)((hash >> 32) * run_count >> 32);
@@ -425,6 +444,8 @@ uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budge
                 uint64_t unit = (UINT64_C(1) << used_bits) - 1;
                 return base + (((high + unit) & ~unit) << 32 >> used_bits);
             }
+            if (heap)
+                compact_overflow(leaf_run(leaf, index), heap);
             spend(io_budget, run_visit(leaf_run(leaf, index), visit, context));
         }
         if (used_bits == 0)
@@ -435,6 +456,18 @@ uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budge
         if (*io_budget == 0)
             return from;
     }
+}
+
+uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budget,
+                    table_visit_fn visit, void *context)
+{
+    return scan((struct table *)table, NULL, from, io_budget, visit, context);
+}
+
+uint64_t table_compact(struct table *table, struct heap *heap, uint64_t from, uint64_t *io_budget,
+                       table_visit_fn visit, void *context)
+{
+    return scan(table, heap, from, io_budget, visit, context);
 }
 
 void table_each(const struct table *table, table_visit_fn visit, void *context)

@@ -204,6 +204,11 @@ void table_remove(struct table *table, struct heap *heap, const struct table_ops
 uint64_t table_scan(const struct table *table, uint64_t from, uint64_t *io_budget,
                     table_visit_fn visit, void *context);
 
+/* The same, and moves buckets out of sparse slabs on the way (heap_compact()). `visit` may move
+ * items likewise, by table_replace(). */
+uint64_t table_compact(struct table *table, struct heap *heap, uint64_t from, uint64_t *io_budget,
+                       table_visit_fn visit, void *context);
+
 /* Visits all cells. */
 void table_each(const struct table *table, table_visit_fn visit, void *context);
 

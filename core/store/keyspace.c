@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 
+#define COMPACT_BATCH 64u
 #define PLACES 16u /* in a bucket, for keyspace_random(); hardly any has more items */
 
 static uint64_t hash_of_record(const void *item)
@@ -142,8 +143,9 @@ struct value *keyspace_remove(struct keyspace *keyspace, struct heap *heap, cons
 
 /* ---- Walking ---- */
 
-uint64_t keyspace_scan(const struct keyspace *keyspace, uint64_t from, uint64_t budget,
-                       table_visit_fn visit, void *context)
+/* Scans; with a `heap` compacts the tables on the way. */
+static uint64_t scan(const struct keyspace *keyspace, struct heap *heap, uint64_t from,
+                     uint64_t budget, table_visit_fn visit, void *context)
 {
     uint32_t slot = from >> 32 < SLOT_COUNT ? (uint32_t)(from >> 32) : SLOT_COUNT;
     uint64_t prefix = from & UINT32_MAX;
@@ -162,14 +164,58 @@ uint64_t keyspace_scan(const struct keyspace *keyspace, uint64_t from, uint64_t 
             prefix = 0;
             continue;
         }
-        const struct table *table = keyspace_table(keyspace, slot);
-        uint64_t hash = table_scan(table, prefix << 32, &budget, visit, context);
+        struct table *table = keyspace_table(keyspace, slot);
+        uint64_t hash = heap ? table_compact(table, heap, prefix << 32, &budget, visit, context)
+                             : table_scan(table, prefix << 32, &budget, visit, context);
         if (hash != TABLE_SCAN_END)
             return (uint64_t)slot << 32 | hash >> 32;
         slot++;
         prefix = 0;
     }
     return slot < SLOT_COUNT ? (uint64_t)slot << 32 : KEYSPACE_END;
+}
+
+uint64_t keyspace_scan(const struct keyspace *keyspace, uint64_t from, uint64_t budget,
+                       table_visit_fn visit, void *context)
+{
+    return scan(keyspace, NULL, from, budget, visit, context);
+}
+
+/* Cells whose records have been asked for and are looked at together. */
+struct compaction {
+    struct heap *heap;
+    uint64_t *cells[COMPACT_BATCH];
+    uint32_t count;
+};
+
+static void compact_batch(struct compaction *compaction)
+{
+    for (uint32_t i = 0; i < compaction->count; i++) {
+        uint64_t *cell = compaction->cells[i];
+        struct value *record = table_item(*cell);
+        struct value *moved = record_compact(record, compaction->heap);
+        if (moved != record)
+            table_replace(cell, moved, *cell & TABLE_MARK);
+    }
+    compaction->count = 0;
+}
+
+static void compact_cell(void *context, uint64_t *cell)
+{
+    struct compaction *compaction = context;
+    __builtin_prefetch(table_item(*cell));
+    compaction->cells[compaction->count++] = cell;
+    if (compaction->count == COMPACT_BATCH)
+        compact_batch(compaction);
+}
+
+uint64_t keyspace_compact(struct keyspace *keyspace, struct heap *heap, uint64_t from,
+                          uint64_t budget)
+{
+    struct compaction compaction = {.heap = heap};
+    uint64_t position = scan(keyspace, heap, from, budget, compact_cell, &compaction);
+    compact_batch(&compaction);
+    return position;
 }
 
 void keyspace_each(const struct keyspace *keyspace, table_visit_fn visit, void *context)

@@ -103,6 +103,10 @@ struct value *keyspace_remove(struct keyspace *keyspace, struct heap *heap, cons
 uint64_t keyspace_scan(const struct keyspace *keyspace, uint64_t from, uint64_t budget,
                        table_visit_fn visit, void *context);
 
+/* A step of the same walk that moves records and tables out of sparse slabs (heap_compact()). */
+uint64_t keyspace_compact(struct keyspace *keyspace, struct heap *heap, uint64_t from,
+                          uint64_t budget);
+
 /* Visits all records. The same rule for `visit`. */
 void keyspace_each(const struct keyspace *keyspace, table_visit_fn visit, void *context);
 

@@ -4,8 +4,9 @@
 #include "core/base/mem.h"
 #include "core/type/compound.h"
 
-#define RECORD_LARGE 64u /* elements that are freed at once; Redis frees as many without a thread  \
-                          */
+#define RECORD_LARGE                                                                               \
+    64u /* elements that are freed at once; Redis frees as many without a thread                   \
+         */
 
 struct heap *record_heap(const struct value *record)
 {
@@ -147,6 +148,15 @@ struct value *record_rename(struct value *record, struct bytes name, struct heap
     }
     heap_free(from, record, record_bytes(record));
     return renamed;
+}
+
+struct value *record_compact(struct value *record, struct heap *heap)
+{
+    if (record_encoding(record) == ENCODING_BLOCK) {
+        struct str_block *block = record_pointer(record);
+        record_set_pointer(record, heap_compact(heap, block, sizeof *block + block->cap));
+    }
+    return heap_compact(heap, record, record_bytes(record));
 }
 
 void record_drop_value(struct value *record, struct heap *heap)

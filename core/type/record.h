@@ -261,6 +261,10 @@ struct value *record_rename(struct value *record, struct bytes name, struct heap
 /* A copy under another name in `heap`; `record` may lie in any heap. */
 struct value *record_copy(const struct value *record, struct bytes name, struct heap *heap);
 
+/* Moves the record, and the block of its string, out of sparse slabs (heap_compact()); returns
+ * where it now is. What a compound value hangs on stays where it is. */
+struct value *record_compact(struct value *record, struct heap *heap);
+
 /* Frees what hangs off the record, and the record. `heap` is record_heap(). */
 void record_destroy(struct value *record, struct heap *heap);
 void record_drop_value(struct value *record, struct heap *heap); /* what hangs off it only */

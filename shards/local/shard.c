@@ -1,6 +1,7 @@
 #include "shards/local/shard.h"
 
 #include "core/base/mem.h"
+#include "shards/local/compact.h"
 #include "shards/local/db_data.h"
 #include "shards/local/evict.h"
 #include "shards/local/expire.h"
@@ -18,6 +19,7 @@ struct shard *shard_create(uint16_t id, int node, const struct config *config)
         shard->dbs[i] = db_create(shard, (uint16_t)i);
     shard->expire = expire_create(shard);
     shard->evict = evict_create(shard);
+    shard->compact = compact_create(shard);
     return shard;
 }
 
@@ -25,6 +27,7 @@ void shard_destroy(struct shard *shard)
 {
     if (!shard)
         return;
+    compact_destroy(shard->compact);
     evict_destroy(shard->evict);
     expire_destroy(shard->expire);
     for (uint32_t i = 0; i < shard->config->databases; i++)
@@ -49,4 +52,5 @@ void shard_cron(struct shard *shard, int64_t now_ms)
     heap_tend(shard->heap);
     expire_tick(shard->expire);
     evict_tick(shard->evict);
+    compact_tick(shard->compact);
 }

@@ -18,6 +18,7 @@
 struct db;
 struct db_observer;
 struct expire;
+struct compact;
 struct evict;
 struct lazyfree;
 
@@ -31,13 +32,15 @@ struct shard {
     struct expire *expire;
     struct evict *evict;
     struct lazyfree *lazyfree;
+    struct compact *compact;
     struct db_observer *observers;
     struct rng rng;
     struct shard_stats stats;
-    int64_t keeps_expired_until_ms; /* CLIENT PAUSE: till then only writers delete what has expired */
-    bool no_touch;       /* the call being run leaves access times alone (CLIENT NO-TOUCH) */
-    bool active_expire;  /* DEBUG SET-ACTIVE-EXPIRE */
-    bool is_cron_paused; /* DEBUG PAUSE-CRON */
+    int64_t
+        keeps_expired_until_ms; /* CLIENT PAUSE: till then only writers delete what has expired */
+    bool no_touch;              /* the call being run leaves access times alone (CLIENT NO-TOUCH) */
+    bool active_expire;         /* DEBUG SET-ACTIVE-EXPIRE */
+    bool is_cron_paused;        /* DEBUG PAUSE-CRON */
 };
 
 /* A shard with empty databases; memory on NUMA node `node`. Thread: any, at start. */
