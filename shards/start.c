@@ -249,11 +249,12 @@ static int run_threads(struct server *server, const struct config *config)
     return atomic_load(&failed) ? 1 : 0;
 }
 
+/* Also a server that has no shards yet. */
 static void destroy_server(struct server *server)
 {
-    const struct config *config = server->shards[0]->config;
     for (uint32_t id = 0; id < server->shard_count; id++) {
-        home_admin_destroy(server->homes[id]);
+        if (server->homes[id])
+            home_admin_destroy(server->homes[id]);
         home_destroy(server->homes[id]);
     }
     for (uint32_t id = 0; id < server->shard_count; id++)
@@ -264,7 +265,6 @@ static void destroy_server(struct server *server)
     mem_free(server->shards);
     mem_free(server->counts);
     mem_free(server->slot_map);
-    config_free((struct config *)(uintptr_t)config);
     mem_free(server);
 }
 
@@ -273,21 +273,20 @@ static void on_signal(void *context, int signal_number)
     server_stop(context, signal_number);
 }
 
-int start_and_serve(struct config *config)
+/* The settings at the end: not those at the start after a CONFIG SET. */
+static const struct config *last_config(const struct server *server, const struct config *first)
+{
+    return server->shards[0] ? server->shards[0]->config : first;
+}
+
+static int serve(struct server *server, struct config *config)
 {
     char error[256];
-    key_seed(config->hash_seed);
-    if (config_process_begin(config, stderr) < 0)
+    if (choose_backend(server, config) < 0)
         return 1;
-    struct server *server = make_server(config);
-    if (choose_backend(server, config) < 0) {
-        config_process_end(config);
-        return 1;
-    }
     uint64_t files = raise_limits(server, config);
     if (check_addresses(config, error, sizeof(error)) < 0) {
         log_error("listen.failed", "%s", error);
-        config_process_end(config);
         return 1;
     }
     make_shards(server, config);
@@ -297,7 +296,21 @@ int start_and_serve(struct config *config)
     warn_of_quota(server);
     int status = run_threads(server, config);
     log_info("server.stop", "reason=%d bye", atomic_load(&server->stop_reason));
-    config_process_end(server->shards[0]->config);
+    return status;
+}
+
+int start_and_serve(struct config *config)
+{
+    key_seed(config->hash_seed);
+    if (config_process_begin(config, stderr) < 0) {
+        config_free(config);
+        return 1;
+    }
+    struct server *server = make_server(config);
+    int status = serve(server, config);
+    const struct config *last = last_config(server, config);
+    config_process_end(last);
     destroy_server(server);
+    config_free((struct config *)(uintptr_t)last);
     return status;
 }
