@@ -278,6 +278,7 @@ static void apply_repetition(struct parser *parser, struct bytes text, struct sy
         *copy = *from;
         *from = (struct syntax_arg){.type = SYNTAX_BLOCK, .args = copy, .name = BYTES("data")};
     }
+    repeats_token |= words == 0 && from->token.len > 0;
     from->flags |= SYNTAX_MULTIPLE | (repeats_token ? SYNTAX_MULTIPLE_TOKEN : 0);
     parser->at = text.ptr + text.len + 1;
 }
