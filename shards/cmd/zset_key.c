@@ -1,3 +1,4 @@
+/* How: words are looked up anew at each step, since a handler may have to do with several keys. */
 #include "shards/cmd/zset_key.h"
 
 #include <stdint.h>
