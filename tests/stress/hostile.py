@@ -95,10 +95,10 @@ def resets_in_replies(bench):
     with bench.server("--shards", 3) as server:
         writer = server.connect(timeout=20)
         for number in range(4):
-            writer.command("SET", "big:%d" % number, "v" * (2 * MIB))
-        for number in range(120 if bench.long else 40):
+            writer.command("SET", "big:%d" % number, "v" * MIB)
+        for number in range(100 if bench.long else 15 if bench.is_sanitized else 40):
             connection = server.connect()
-            for _ in range(5):
+            for _ in range(3):
                 connection.send(encode(["MGET"] + ["big:%d" % key for key in range(4)]))
             connection.socket.recv(1000 * (number % 3))
             abort(connection)

@@ -725,7 +725,7 @@ static void heavy_work(struct conn *conn)
     conn->depth = 1;
     uint32_t place = (uint32_t)client_random(HEAVY_PLACES);
     if (is_broken[SCENARIO_HEAVY])
-        client_send(conn, plain("SETRANGE"), "SETRANGE {heavy:%u}:1 9 aaaaaaaaa", place);
+        client_send(conn, plain("SETRANGE"), "SETRANGE {heavy:%u}:1 9 xxxxxxxxx", place);
     client_send(conn, checked("LCS", heavy_done, 0), "LCS {heavy:%u}:1 {heavy:%u}:2 LEN", place,
                 place);
 }
