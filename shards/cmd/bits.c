@@ -240,7 +240,7 @@ const struct command bits_commands[] = {
     {.name = "setbit", .arity = 4, .run = cmd_setbit, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_BITMAP,
-     .syntax = "key offset value", .since = "2.2.0", .cost = "O(1)",
+     .syntax = "key offset value/integer", .since = "2.2.0", .cost = "O(1)",
      .brief = "Sets or clears one bit of the string at a key and gives the old one."},
 
     {.name = "getbit", .arity = 3, .run = cmd_getbit, .plan = PLAN_ONE,
@@ -252,20 +252,20 @@ const struct command bits_commands[] = {
     {.name = "bitcount", .arity = -2, .run = cmd_bitcount, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY, .acl = ACL_BITMAP,
-     .syntax = "key [start end [BYTE | BIT]@7.0.0]", .since = "2.6.0", .cost = "O(N)",
+     .syntax = "key range=[start end unit=[BYTE | BIT]@7.0.0]", .since = "2.6.0", .cost = "O(N)",
      .brief = "Counts the set bits in the string at a key, or in a part of it."},
 
     {.name = "bitpos", .arity = -3, .run = cmd_bitpos, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY, .acl = ACL_BITMAP,
-     .syntax = "key bit [start [end [BYTE | BIT]@7.0.0]]", .since = "2.8.7", .cost = "O(N)",
+     .syntax = "key bit range=[start end-unit-block=[end unit=[BYTE | BIT]@7.0.0]]", .since = "2.8.7", .cost = "O(N)",
      .brief = "Finds the first bit that is set, or that is clear, in the string at a key."},
 
     {.name = "bitop", .arity = -4, .run = cmd_bitop, .plan = PLAN_TOGETHER, .check = check_bitop,
      .keys = {{.flags = KEY_OW | KEY_UPDATE, .index = 2, .step = 1},
               {.flags = KEY_RO | KEY_ACCESS, .index = 3, .last = -1, .step = 1}},
      .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_BITMAP,
-     .syntax = "operation destkey key [key ...]", .since = "2.6.0", .cost = "O(N)",
+     .syntax = "operation=<AND | OR | XOR | NOT> destkey key [key ...]", .since = "2.6.0", .cost = "O(N)",
      .brief = "Combines several strings bit by bit and stores the result."},
     {0},
 };

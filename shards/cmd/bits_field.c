@@ -236,9 +236,10 @@ const struct command bits_field_commands[] = {
     {.name = "bitfield", .arity = -2, .run = cmd_bitfield, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE_FLAGS),
      .find_keys = bitfield_find_keys, .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_BITMAP,
-     .syntax = "key operation=[GET encoding offset | write=<[OVERFLOW <WRAP | SAT | FAIL>] "
-               "write-operation=<SET encoding offset value/integer | INCRBY encoding offset increment>>] "
-               "[...]",
+     .syntax = "key operation=[get-block=<GET encoding offset> | "
+               "write=<overflow-block=[OVERFLOW <WRAP | SAT | FAIL>] "
+               "write-operation=<set-block=<SET encoding offset value/integer> | "
+               "incrby-block=<INCRBY encoding offset increment>>>] [...]",
      .since = "3.2.0", .cost = "O(1) for each field.",
      .brief = "Reads, sets and adds to integers of any number of bits within a string."},
 

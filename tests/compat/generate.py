@@ -10,6 +10,7 @@ PASTS = {b"EXAT", b"PXAT"}
 
 # When values change their encoding; each sequence begins with some of these.
 THRESHOLDS = {
+    b"hll-sparse-max-bytes": [0, 30, 300, 3000, 20000],
     b"list-max-listpack-size": [0, 1, 2, 3, 10, -1, -2, -3, -5],
     b"set-max-intset-entries": [0, 2, 5, 512],
     b"hash-max-listpack-entries": [0, 2, 5, 512],

@@ -51,6 +51,20 @@ PEXPIRETIME key
 TTL key
 PTTL key
 PERSIST key
+SETBIT key bit_offset bit       | 5
+GETBIT key bit_offset           | 2
+BITCOUNT key [index index [BIT | BYTE]]      | 3
+BITPOS key bit [index [index [BIT | BYTE]]]  | 3
+BITOP (AND | OR | XOR) key key ...           | 3
+BITOP NOT key key
+BITFIELD key field_step ...     | 5
+BITFIELD_RO key field_step ...
+PFADD hll_key seen              | 5
+PFCOUNT hll_key ...             | 4
+PFMERGE hll_key hll_key ...     | 2
+PFMERGE hll_key
+PFDEBUG (ENCODING | DECODE | TODENSE) hll_key | 2
+GET hll_key                     | 2
 LPUSH list_key element ...      | 4
 RPUSH list_key element ...      | 5
 LPUSHX list_key element ...
@@ -169,6 +183,7 @@ DISCARD                         | 0.3
 """
 
 KEYS = [b"a", b"b", b"c", b"d", b"{t}a", b"{t}b", b"x{t}", b"key:1", b"", b"bin\x00\r\n\xff", b"{}x"]
+HLL_KEYS = [b"hll", b"{t}hll", b"another hll"]
 LIST_KEYS = [b"list", b"{t}list", b"another list"]
 SET_KEYS = [b"set", b"{t}set", b"another set", b"set:4", b"set:5"]
 ZSET_KEYS = [b"zset", b"{t}zset", b"another zset", b"zset:4"]
@@ -226,7 +241,7 @@ class Model:
             words, _ = self.sequence(tokens(pattern), 0)
             if self.rng.random() < 0.12:
                 words = self.spoil(words)
-            left_out = (ends_soon, is_endless, is_new, is_stray, is_for_replicas)
+            left_out = (ends_soon, is_endless, is_huge, is_new, is_stray, is_for_replicas)
             if words and not any(reason(words) for reason in left_out):
                 return words
 
@@ -288,6 +303,37 @@ class Model:
 
     def key(self):
         return self.rng.choice(KEYS if self.rng.random() < 0.85 else HASH_KEYS)
+
+    def bit(self):
+        return self.rng.choice([0, 1, 0, 1, 0, 1, 2, -1, b"x"])
+
+    def bit_offset(self):
+        few = self.rng.choice([0, 1, 7, 8, 63, 100, 359, 360, 4000])
+        return few if self.rng.random() < 0.9 else self.rng.choice([-1, 2**32, 2**63 - 1, 2**63, b"x", b"#1", b""])
+
+    def field_type(self):
+        width = self.rng.choice([1, 2, 5, 8, 16, 31, 32, 33, 63])
+        odd = [b"i64", b"u64", b"i65", b"u0", b"u-1", b"U8", b"8", b"u", b""]
+        return self.rng.choice([b"i%d" % width, b"u%d" % width]) if self.rng.random() < 0.9 else self.rng.choice(odd)
+
+    def field_step(self):
+        """What BITFIELD does with one field, or how it overflows from there on."""
+        offset = self.bit_offset() if self.rng.random() < 0.6 else b"#%d" % self.rng.choice([0, 1, 3, 20, -1])
+        place = [self.field_type(), digits(offset)]
+        kind = self.rng.choice([b"GET", b"SET", b"INCRBY", b"OVERFLOW"])
+        if kind == b"GET":
+            return [kind] + place
+        if kind == b"OVERFLOW":
+            return [kind, self.rng.choice([b"WRAP", b"SAT", b"FAIL", b"FAIL", b"sat", b"NONE"])]
+        return [kind] + place + [digits(self.rng.choice([1, 100, -100, self.number()]))]
+
+    def hll_key(self):
+        return self.rng.choice(HLL_KEYS) if self.rng.random() < 0.97 else self.key()
+
+    def seen(self):
+        """Elements of a HyperLogLog, a few or enough to change its encoding."""
+        first, count = self.rng.randrange(5000), self.rng.choice([0, 1, 1, 2, 5, 20, 20, 500])
+        return [b"seen:%d" % number for number in range(first, first + count)]
 
     def list_key(self):
         return self.rng.choice(LIST_KEYS) if self.rng.random() < 0.85 else self.key()
@@ -456,6 +502,12 @@ def ends_soon(words):
 
 
 ENDLESS = {b"HRANDFIELD", b"SRANDMEMBER", b"ZRANDMEMBER"}
+
+
+def is_huge(words):
+    """Would this make a string of more than a few thousand bytes by setting a bit?"""
+    sets_bits = words[0].upper() in (b"SETBIT", b"BITFIELD")
+    return sets_bits and any(is_between(word.lstrip(b"#"), 10**5, 2**32 - 1) for word in words[1:])
 
 
 def is_endless(words):
