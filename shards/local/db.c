@@ -16,6 +16,8 @@
 #include "shards/local/db_data.h"
 #include "shards/local/lazyfree.h"
 
+#define WALK_DEAD_MAX                                                                              \
+    64u /* expired keys that one step of a scan deletes; the sweep sees to the rest */
 #define RANDOM_TRIES 100u /* while dead keys must stay, db_random() then answers with one */
 #define GROW_STEP_MIN ((size_t)1 << 20)
 
@@ -295,25 +297,37 @@ struct walk {
     db_visit_fn visit;
     void *context;
     int64_t now_ms;
+    uint32_t dead_count;
+    struct value *dead[WALK_DEAD_MAX]; /* expired ones that were met, for db_scan() to delete */
 };
 
 static void walk_cell(void *context, uint64_t *cell)
 {
-    const struct walk *walk = context;
-    const struct value *record = table_item(*cell);
+    struct walk *walk = context;
+    struct value *record = table_item(*cell);
     if (!(*cell & TABLE_MARK) || !record_is_expired(record, walk->now_ms))
         walk->visit(walk->context, record);
+    else if (walk->dead_count < WALK_DEAD_MAX)
+        walk->dead[walk->dead_count++] = record;
 }
 
 uint64_t db_scan(struct db *db, uint64_t cursor, uint64_t count, db_visit_fn visit, void *context)
 {
-    struct walk walk = {visit, context, db->shard->now_ms};
-    return keyspace_scan(db->keyspace, cursor, count, walk_cell, &walk);
+    struct shard *shard = db->shard;
+    struct walk walk = {.visit = visit, .context = context, .now_ms = shard->now_ms};
+    uint64_t next = keyspace_scan(db->keyspace, cursor, count, walk_cell, &walk);
+    if (shard->keeps_expired_until_ms > shard->now_ms)
+        return next;
+    for (uint32_t i = 0; i < walk.dead_count; i++) {
+        shard->stats.expired_keys++;
+        db_remove_record(db, walk.dead[i]);
+    }
+    return next;
 }
 
 void db_each(struct db *db, db_visit_fn visit, void *context)
 {
-    struct walk walk = {visit, context, db->shard->now_ms};
+    struct walk walk = {.visit = visit, .context = context, .now_ms = db->shard->now_ms};
     keyspace_each(db->keyspace, walk_cell, &walk);
 }
 

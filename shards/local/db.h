@@ -63,7 +63,7 @@ void db_set_frequency(struct db *db, const struct key *key, uint8_t frequency);
  * `count` keys or until the shard's end; every key present throughout a full walk is visited,
  * across any resize. Returns the next cursor, DB_SCAN_END at the shard's end. Cursors are `slot <<
  * 32 | high hash bits`, so they are independent of the number of shards. Expired keys are passed
- * over. */
+ * over, and deleted. */
 #define DB_SCAN_END UINT64_MAX
 typedef void (*db_visit_fn)(void *context, const struct value *value);
 uint64_t db_scan(struct db *db, uint64_t cursor, uint64_t count, db_visit_fn visit, void *context);
