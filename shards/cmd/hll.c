@@ -135,7 +135,8 @@ static enum status cmd_pfmerge(struct call *call)
     return OK;
 }
 
-/* Asked only when the specifications fail, which is without any source: the target is then alone. */
+/* Asked only when the specifications fail, which is without any source: the target is then alone.
+ */
 static int pfmerge_find_keys(const struct bytes *args, uint32_t arg_count, uint32_t *out_index,
                              uint16_t *out_flags)
 {
