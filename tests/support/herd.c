@@ -295,6 +295,9 @@ static void add_up(struct herd *herd, struct herd_result *result)
             mem_free(op);
         }
     }
+    const struct herd_thread *asker = &herd->threads[0];
+    if (asker->answered)
+        result->asker_latency_us = (double)asker->latency_ns_sum / 1e3 / (double)asker->answered;
     if (result->operations)
         result->latency_us /= (double)result->operations;
 }

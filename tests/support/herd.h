@@ -60,6 +60,7 @@ struct herd_result {
     uint64_t operations, entries, lent_runs, lane_overflows, wakes, sleeps;
     double seconds, cpu_seconds;
     double latency_us, latency_us_max;
+    double asker_latency_us; /* of thread 0's operations */
 };
 
 /* Runs the threads until each has no more to ask for and everything is answered. */
