@@ -9,11 +9,11 @@
  */
 #include "core/ds/bitmap.h"
 
-#include "core/base/check.h"
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "core/base/check.h"
 
 #define PIECE_BYTES 4096u
 

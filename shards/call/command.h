@@ -13,30 +13,34 @@ struct call;
 /* How a command travels (ARCHITECTURE.md 2). A command whose keys all live on one shard is always
  * PLAN_ONE, whatever its row says. */
 enum plan {
-    PLAN_HERE,     /* touches no key and no other thread; runs at home, when nothing of its
-                      connection is out */
-    PLAN_ONE,      /* to the shard of its keys */
-    PLAN_EACH,     /* its keys are dealt to their shards, `merge` makes one reply of the parts */
-    PLAN_ALL,      /* to every shard, merged likewise (also when there is one shard only). With CMD_LOOKS: by
-                      lanes alone, to every thread, without an entry of the order log */
-    PLAN_WALK,     /* from shard to shard while `next_shard` names one, then merged: SCAN, RANDOMKEY */
-    PLAN_TOGETHER, /* the shards of its keys stop, and one thread runs it over all their databases */
+    PLAN_HERE, /* touches no key and no other thread; runs at home, when nothing of its
+                  connection is out */
+    PLAN_ONE,  /* to the shard of its keys */
+    PLAN_EACH, /* its keys are dealt to their shards, `merge` makes one reply of the parts */
+    PLAN_ALL,  /* to every shard, merged likewise (also when there is one shard only). With
+                  CMD_LOOKS: by  lanes alone, to every thread, without an entry of the order log */
+    PLAN_WALK, /* from shard to shard while `next_shard` names one, then merged: SCAN, RANDOMKEY */
+    PLAN_TOGETHER, /* the shards of its keys stop, and one thread runs it over all their databases
+                    */
 };
 
 typedef enum status (*command_fn)(struct call *call);
 
 /* Makes one reply (written to call->reply) of the parts' replies, in order of shards. Runs at home.
- * `call` is the whole command with all its words. A part that failed is an error reply; the standard
- * merges answer with the first error. */
+ * `call` is the whole command with all its words. A part that failed is an error reply; the
+ * standard merges answer with the first error. */
 typedef void (*merge_fn)(struct call *call, const struct bytes *parts, uint32_t part_count);
 
-void merge_ok(struct call *call, const struct bytes *parts, uint32_t part_count);     /* +OK */
-void merge_sum(struct call *call, const struct bytes *parts, uint32_t part_count);    /* integers */
-void merge_by_key(struct call *call, const struct bytes *parts, uint32_t part_count); /* MGET: arrays, dealt back */
-void merge_concat(struct call *call, const struct bytes *parts, uint32_t part_count); /* arrays, end to end */
+void merge_ok(struct call *call, const struct bytes *parts, uint32_t part_count);  /* +OK */
+void merge_sum(struct call *call, const struct bytes *parts, uint32_t part_count); /* integers */
+void merge_by_key(struct call *call, const struct bytes *parts,
+                  uint32_t part_count); /* MGET: arrays, dealt back */
+void merge_concat(struct call *call, const struct bytes *parts,
+                  uint32_t part_count); /* arrays, end to end */
 
-/* PLAN_WALK: which shard comes first (`part_count` 0) or next, given the replies so far, in the order of
- * the walk; -1 ends it. Keeps nothing between its calls. Runs at home, with call->shard being home's own. */
+/* PLAN_WALK: which shard comes first (`part_count` 0) or next, given the replies so far, in the
+ * order of the walk; -1 ends it. Keeps nothing between its calls. Runs at home, with call->shard
+ * being home's own. */
 typedef int (*next_shard_fn)(struct call *call, const struct bytes *parts, uint32_t part_count);
 
 /* Flags, with Redis's names in COMMAND INFO. */
@@ -62,10 +66,12 @@ typedef int (*next_shard_fn)(struct call *call, const struct bytes *parts, uint3
 #define CMD_SENTINEL (1u << 19)
 #define CMD_NO_MANDATORY_KEYS (1u << 20)
 /* Ours, not shown. */
-#define CMD_LOOKS (1u << 24)   /* PLAN_ALL by lanes: visits every thread and its connections */
-#define CMD_SESSION (1u << 25) /* inside MULTI it is obeyed at once, not queued: EXEC DISCARD QUIT RESET ... */
+#define CMD_LOOKS (1u << 24) /* PLAN_ALL by lanes: visits every thread and its connections */
+#define CMD_SESSION                                                                                \
+    (1u << 25) /* inside MULTI it is obeyed at once, not queued: EXEC DISCARD QUIT RESET ... */
 
-/* ACL categories, with Redis's names; the standard ones that follow from flags are added by the table. */
+/* ACL categories, with Redis's names; the standard ones that follow from flags are added by the
+ * table. */
 #define ACL_KEYSPACE (1u << 0)
 #define ACL_READ (1u << 1)
 #define ACL_WRITE (1u << 2)
@@ -107,16 +113,17 @@ struct key_spec {
      * (negative: backwards from the end). */
     const char *keyword;
     int16_t index;
-    /* Which words are keys, from there. KEY_RANGE: up to `last` (relative; negative: from the end, -1 the
-     * last word), each `step`-th, at most 1/limit of the words if limit > 1. KEY_COUNT: the word at
-     * `last` (relative) holds their count, the first key is at `first` (relative). */
+    /* Which words are keys, from there. KEY_RANGE: up to `last` (relative; negative: from the end,
+     * -1 the last word), each `step`-th, at most 1/limit of the words if limit > 1. KEY_COUNT: the
+     * word at `last` (relative) holds their count, the first key is at `first` (relative). */
     bool counted;
     int16_t last, step, limit, first;
 };
 #define KEY_SPEC_MAX 4
 
-/* For the few commands whose keys no specification finds (SORT's STORE, MIGRATE). Writes the indices of the
- * words that are keys to `out` (room for arg_count) and their flags; returns how many, -1 for a wrong command. */
+/* For the few commands whose keys no specification finds (SORT's STORE, MIGRATE). Writes the
+ * indices of the words that are keys to `out` (room for arg_count) and their flags; returns how
+ * many, -1 for a wrong command. */
 typedef int (*find_keys_fn)(const struct bytes *args, uint32_t arg_count, uint32_t *out_index,
                             uint16_t *out_flags);
 
@@ -125,9 +132,9 @@ struct command {
     int16_t arity;    /* Redis's: counts the name (and the subcommand), negative: at least */
     enum plan plan;
     command_fn run;
-    /* What Redis refuses before it looks at any key, and no part can see: MSET's odd word. Runs at home on
-     * the whole command before it is planned (inside MULTI: at EXEC, not when it is queued). Reads words and
-     * settings only; may be NULL. */
+    /* What Redis refuses before it looks at any key, and no part can see: MSET's odd word. Runs at
+     * home on the whole command before it is planned (inside MULTI: at EXEC, not when it is
+     * queued). Reads words and settings only; may be NULL. */
     command_fn check;
     merge_fn merge;
     next_shard_fn next_shard;
@@ -136,8 +143,9 @@ struct command {
     struct key_spec keys[KEY_SPEC_MAX];
     find_keys_fn find_keys;
     const struct command *subcommands; /* ended by a zero row; the container itself has no `run` */
-    /* Documentation. `syntax` is Redis's notation without the name: "key [NX | XX] [EX seconds]"; COMMAND
-     * DOCS' arguments are derived from it. `group` is COMMAND DOCS' word, "" takes it from the family. */
+    /* Documentation. `syntax` is Redis's notation without the name: "key [NX | XX] [EX seconds]";
+     * COMMAND DOCS' arguments are derived from it. `group` is COMMAND DOCS' word, "" takes it from
+     * the family. */
     const char *syntax, *since, *cost, *brief, *group;
     const char *tips; /* separated by commas: "request_policy:all_shards,response_policy:agg_sum" */
     const char *replaced_by, *deprecated_since; /* doc_flags deprecated */
@@ -148,6 +156,21 @@ struct command {
 };
 
 /* Usual key lists. */
-#define KEYS_FIRST(key_flags) {{.flags = (key_flags), .index = 1, .last = 0, .step = 1}}
-#define KEYS_ALL(key_flags) {{.flags = (key_flags), .index = 1, .last = -1, .step = 1}}
-#define KEYS_ALL_PAIRS(key_flags) {{.flags = (key_flags), .index = 1, .last = -1, .step = 2}}
+#define KEYS_FIRST(key_flags)                                                                      \
+    {                                                                                              \
+        {                                                                                          \
+            .flags = (key_flags), .index = 1, .last = 0, .step = 1                                 \
+        }                                                                                          \
+    }
+#define KEYS_ALL(key_flags)                                                                        \
+    {                                                                                              \
+        {                                                                                          \
+            .flags = (key_flags), .index = 1, .last = -1, .step = 1                                \
+        }                                                                                          \
+    }
+#define KEYS_ALL_PAIRS(key_flags)                                                                  \
+    {                                                                                              \
+        {                                                                                          \
+            .flags = (key_flags), .index = 1, .last = -1, .step = 2                                \
+        }                                                                                          \
+    }

@@ -86,13 +86,13 @@ struct config {
     uint32_t maxmemory_eviction_tenacity;
     uint32_t lfu_log_factor, lfu_decay_time;
     uint32_t active_expire_effort;
-    uint32_t hz;              /* for INFO only */
+    uint32_t hz; /* for INFO only */
     struct hash_limits hash_limits;
     struct zset_limits zset_limits;
     struct set_limits set_limits;
     int64_t hll_sparse_max_bytes;
     int64_t list_max_listpack_size; /* as core/type/list.h reads it */
-    bool lazyfree_user_flush; /* FLUSHALL, FLUSHDB without a word: ASYNC */
+    bool lazyfree_user_flush;       /* FLUSHALL, FLUSHDB without a word: ASYNC */
 
     /* Access */
     const char *requirepass;

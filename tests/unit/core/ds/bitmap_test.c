@@ -1,8 +1,9 @@
 /* Against the plainest code that could be right: a loop over bits. */
+#include "core/ds/bitmap.h"
+
 #include <criterion/criterion.h>
 
 #include "core/base/rng.h"
-#include "core/ds/bitmap.h"
 
 #define MAP_BYTES 2100u /* more than twice what vectors sum up before they widen: 31 * 32 */
 #define LONG_BYTES 9000u

@@ -19,7 +19,8 @@ Test(access, tells_idle_seconds_across_the_wrap_of_its_clock)
 {
     int64_t wrap_ms = (INT64_C(1) << 24) * 1000;
     uint32_t access = access_lru_now(wrap_ms - 5000);
-    cr_assert_eq(access_idle_s(access, wrap_ms + 5000), 9, "Redis's arithmetic loses one at the wrap");
+    cr_assert_eq(access_idle_s(access, wrap_ms + 5000), 9,
+                 "Redis's arithmetic loses one at the wrap");
 }
 
 Test(access, can_be_set_to_have_been_idle)
@@ -37,11 +38,13 @@ Test(access, grows_by_logarithm)
     for (int i = 0; i < 100; i++)
         access = access_lfu_used(access, NOW_MS, usual, &rng);
     uint8_t after_hundred = access_lfu_counter(access, NOW_MS, usual);
-    cr_assert(after_hundred >= 7 && after_hundred <= 14, "100 uses: %u, Redis's table says 10", after_hundred);
+    cr_assert(after_hundred >= 7 && after_hundred <= 14, "100 uses: %u, Redis's table says 10",
+              after_hundred);
     for (int i = 100; i < 100000; i++)
         access = access_lfu_used(access, NOW_MS, usual, &rng);
     uint8_t after_many = access_lfu_counter(access, NOW_MS, usual);
-    cr_assert(after_many >= 125 && after_many <= 160, "100,000 uses: %u, Redis's table says 142", after_many);
+    cr_assert(after_many >= 125 && after_many <= 160, "100,000 uses: %u, Redis's table says 142",
+              after_many);
 }
 
 Test(access, counts_every_use_at_factor_zero_and_stops_at_255)

@@ -35,7 +35,8 @@ Test(key, hashes_only_the_first_tag_that_is_not_empty)
     cr_assert_eq(slot("x{foo}y{bar}z"), slot("foo"));
     cr_assert_eq(slot("{user1000}.following"), slot("{user1000}.followers"));
     cr_assert_eq(slot("foo{{bar}}zap"), slot("{bar"));
-    cr_assert_neq(slot("foo{}{bar}"), slot("bar"), "the first braces are empty: the whole name counts");
+    cr_assert_neq(slot("foo{}{bar}"), slot("bar"),
+                  "the first braces are empty: the whole name counts");
     cr_assert_neq(slot("{foo"), slot("foo"));
     cr_assert_neq(slot("foo}"), slot("foo"));
 }
@@ -48,7 +49,8 @@ Test(key, has_the_same_slot_as_the_definition_at_any_length)
     for (size_t len = 0; len <= sizeof name; len++) {
         if (memchr(name, '{', len))
             break;
-        cr_assert_eq(key_slot(bytes_of(name, len)), plain_crc16(name, len) % SLOT_COUNT, "%zu", len);
+        cr_assert_eq(key_slot(bytes_of(name, len)), plain_crc16(name, len) % SLOT_COUNT, "%zu",
+                     len);
     }
 }
 
@@ -57,7 +59,7 @@ Test(key, spreads_names_evenly_over_slots)
     static uint32_t counts[SLOT_COUNT];
     char name[32];
     for (uint32_t i = 0; i < 64 * SLOT_COUNT; i++)
-        counts[key_slot(bytes_of(name, (size_t)sprintf(name, "key:%010u", i)))]++;
+        counts[key_slot(bytes_of(name, (size_t)snprintf(name, sizeof(name), "key:%010u", i)))]++;
     for (uint32_t i = 0; i < SLOT_COUNT; i++)
         cr_assert(counts[i] > 16 && counts[i] < 192, "slot %u got %u", i, counts[i]);
 }

@@ -1,8 +1,9 @@
 /* Bytes and counts that are given here are those of redis-server 7.0.15. */
+#include "core/type/hll.h"
+
 #include <criterion/criterion.h>
 
 #include "core/base/rng.h"
-#include "core/type/hll.h"
 
 #define SPARSE_MAX 3000u
 

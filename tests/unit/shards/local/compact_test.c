@@ -33,7 +33,7 @@ TestSuite(compact, .init = open_shard, .fini = close_shard);
 static struct key named(char name[40], int number)
 {
     return key_make(
-        bytes_of(name, (size_t)sprintf(name, number % 2 ? "key:%d" : "{one}%d", number)));
+        bytes_of(name, (size_t)snprintf(name, 40, number % 2 ? "key:%d" : "{one}%d", number)));
 }
 
 /* Short strings, long ones with a small block, integers; some with a time to live. */

@@ -37,6 +37,7 @@ TestSuite(db, .init = open_shard, .fini = close_shard);
 
 #define MODEL_KEYS 3000
 #define MODEL_TEXT_MAX 1500
+#define NAME_CAP 400u
 
 struct model_key {
     bool exists;
@@ -46,12 +47,12 @@ struct model_key {
 };
 static struct model_key *model;
 
-static struct key named(char name[400], uint32_t number)
+static struct key named(char name[NAME_CAP], uint32_t number)
 {
     /* Every tenth name is long; every third carries a tag, so that a slot gets many keys. */
-    int len = number % 10 == 0  ? sprintf(name, "{tag}%0300u", number)
-              : number % 3 == 0 ? sprintf(name, "{tag}%u", number)
-                                : sprintf(name, "key:%u", number);
+    int len = number % 10 == 0  ? snprintf(name, NAME_CAP, "{tag}%0300u", number)
+              : number % 3 == 0 ? snprintf(name, NAME_CAP, "{tag}%u", number)
+                                : snprintf(name, NAME_CAP, "key:%u", number);
     return key_make(bytes_of(name, (size_t)len));
 }
 
@@ -59,7 +60,7 @@ static size_t random_text(struct rng *rng, char *text)
 {
     static const uint32_t lens[] = {3, 8, 30, 45, 130, 600, MODEL_TEXT_MAX};
     if (rng_below(rng, 4) == 0)
-        return (size_t)sprintf(text, "%d", (int)rng_next(rng));
+        return (size_t)snprintf(text, MODEL_TEXT_MAX, "%d", (int)rng_next(rng));
     size_t len = rng_below(rng, lens[rng_below(rng, 7)] + 1);
     for (size_t i = 0; i < len; i++)
         text[i] = (char)('a' + rng_below(rng, 26));
@@ -75,7 +76,7 @@ static bool model_lives(struct model_key *key)
 
 static void check_key(uint32_t number)
 {
-    char name[400], scratch[STR_SCRATCH];
+    char name[NAME_CAP], scratch[STR_SCRATCH];
     struct key key = named(name, number);
     const struct value *value = db_peek(db, &key);
     struct model_key *expected = &model[number];
@@ -103,7 +104,7 @@ static int64_t random_expiry(struct rng *rng)
 static void random_step(struct rng *rng, uint32_t key_count)
 {
     uint32_t number = (uint32_t)rng_below(rng, key_count);
-    char name[400], text[MODEL_TEXT_MAX];
+    char name[NAME_CAP], text[MODEL_TEXT_MAX];
     struct key key = named(name, number);
     struct model_key *m = &model[number];
     bool lives = model_lives(m);
@@ -413,7 +414,7 @@ Test(db, finds_random_keys_that_live_and_none_in_the_end)
 {
     for (int i = 0; i < 100; i++) {
         char name[20];
-        sprintf(name, "k%d", i);
+        snprintf(name, sizeof(name), "k%d", i);
         put(name, "1", i < 99 ? shard->now_ms - 1 : DB_NO_EXPIRE);
     }
     cr_assert(bytes_equal(value_name(db_random(db)), BYTES("k99")));
@@ -487,7 +488,7 @@ Test(db, flushes_at_once_or_in_slices)
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 20000; i++) {
             char name[20];
-            sprintf(name, "key:%d", i);
+            snprintf(name, sizeof(name), "key:%d", i);
             put(name, "some text", i % 2 ? shard->now_ms + 1000 : DB_NO_EXPIRE);
         }
         db_flush(db, round == 0);
@@ -560,7 +561,7 @@ Test(db, tells_how_its_tables_are_filled)
 {
     for (int i = 0; i < 1000; i++) {
         char name[20];
-        sprintf(name, "{x}%d", i);
+        snprintf(name, sizeof(name), "{x}%d", i);
         put(name, "1", DB_NO_EXPIRE);
     }
     struct db_table_stats stats = db_table_stats(db);

@@ -39,7 +39,7 @@ TestSuite(evict, .init = open_shard, .fini = close_shard);
 
 static struct key named(char name[40], int number)
 {
-    return key_make(bytes_of(name, (size_t)sprintf(name, "key:%d", number)));
+    return key_make(bytes_of(name, (size_t)snprintf(name, 40, "key:%d", number)));
 }
 
 static void put(struct db *where, int number, int64_t expire_at_ms)
@@ -101,8 +101,8 @@ Test(evict, refuses_at_the_limit_when_the_policy_is_noeviction)
     cr_assert_eq(evict_make_room(shard), OK);
 }
 
-/* Under every policy that may evict: the limit holds to within a key and a slab, nothing is refused, and
- * not much more goes than must. */
+/* Under every policy that may evict: the limit holds to within a key and a slab, nothing is
+ * refused, and not much more goes than must. */
 static void check_policy(enum maxmemory_policy policy, int64_t expire_at_ms)
 {
     limit(policy, ROOM);
@@ -202,7 +202,8 @@ Test(evict, prefers_keys_that_die_soon)
 Test(evict, spares_keys_without_a_time_to_live_under_volatile_policies)
 {
     static const enum maxmemory_policy policies[] = {MAXMEMORY_VOLATILE_LRU, MAXMEMORY_VOLATILE_LFU,
-                                                     MAXMEMORY_VOLATILE_RANDOM, MAXMEMORY_VOLATILE_TTL};
+                                                     MAXMEMORY_VOLATILE_RANDOM,
+                                                     MAXMEMORY_VOLATILE_TTL};
     for (int i = 0; i < KEYS; i++)
         put(db, i, DB_NO_EXPIRE);
     for (size_t p = 0; p < 4; p++) {

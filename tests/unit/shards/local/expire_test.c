@@ -30,7 +30,7 @@ static void fill(struct db *db, int count, int64_t expire_at_ms)
 {
     for (int i = 0; i < count; i++) {
         char name[40];
-        int len = sprintf(name, "%lld:%d", (long long)expire_at_ms, i);
+        int len = snprintf(name, sizeof(name), "%lld:%d", (long long)expire_at_ms, i);
         struct key key = key_make(bytes_of(name, (size_t)len));
         db_put_int(db, &key, i, expire_at_ms);
     }

@@ -12,9 +12,10 @@ static struct keyspace *make_keyspace(struct shard *shard, int count)
     struct keyspace *keyspace = keyspace_create(shard->heap);
     for (int i = 0; i < count; i++) {
         char name[20];
-        struct key key = key_make(bytes_of(name, (size_t)sprintf(name, "%d", i)));
-        keyspace_insert(keyspace, shard->heap, &key,
-                        record_create(shard->heap, key.name, RECORD_NO_TTL, TYPE_STRING, ENCODING_INT, 8));
+        struct key key = key_make(bytes_of(name, (size_t)snprintf(name, sizeof(name), "%d", i)));
+        keyspace_insert(
+            keyspace, shard->heap, &key,
+            record_create(shard->heap, key.name, RECORD_NO_TTL, TYPE_STRING, ENCODING_INT, 8));
     }
     return keyspace;
 }
