@@ -30,6 +30,7 @@
 #define SHARED_ACCOUNT (&accounts[0])
 #define MPOL_PREFERRED_MODE 1 /* mbind(2): another node when this one is full */
 #define NODE_MAX 64
+#define POOL_DECAY_MS 1000 /* how long a pool keeps unused pages: data that grows leaves many */
 
 static struct mem_account accounts[MEM_ACCOUNTS_MAX];
 static _Atomic uint32_t account_high = 1; /* accounts from here on were never taken */
@@ -246,6 +247,10 @@ void mem_pool_init(struct mem_pool *pool)
     pool->arena = create_number("arenas.create");
     pool->tcache = create_number("tcache.create");
     pool->flags = (int)(MALLOCX_ARENA(pool->arena) | MALLOCX_TCACHE(pool->tcache));
+    char name[48];
+    ssize_t decay_ms = POOL_DECAY_MS;
+    snprintf(name, sizeof name, "arena.%u.dirty_decay_ms", pool->arena);
+    ASSERT(mallctl(name, NULL, NULL, &decay_ms, sizeof decay_ms) == 0);
 }
 
 static void destroy_arena(unsigned arena)
