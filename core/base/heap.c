@@ -7,9 +7,10 @@
  * A slab hands out what was given back to it first, then what has never been used ("fresh"), from
  * low addresses on. Pages that were never used are not resident, so a slab is counted only up to
  * its fresh mark. Slabs of a size with room form a list; a slab that fills up leaves it and comes
- * back at its end when a block is freed. A slab with no live block is empty: a few are kept for the
- * next need of any size, others give their pages back at once, and a segment of such slabs only
- * is unmapped. That costs some 10 us for 64 KiB of freed blocks, which took longer to free.
+ * back at its end when a block is freed. A slab with no live block is empty and serves any
+ * size next. A few are kept for that, others give their pages back when heap_give_back() is called:
+ * not at once, since that takes 10 us each, and the last records of a database that is being freed
+ * may empty thousands. A segment of slabs without pages is unmapped.
  *
  * Huge pages are not asked for: they save about a tenth of a random lookup, but the first touch of
  * each clears 2 MiB at once, which was seen to take 5 ms in a virtual machine.
@@ -267,12 +268,8 @@ static void retire_slab(struct heap *heap, struct slab *slab)
     if (slab->listed)
         list_remove(&heap->with_room[slab->class_index], slab);
     slab->block_bytes = 0;
-    if (heap->empty_count < EMPTY_KEPT_MAX) {
-        list_append(&heap->empty, slab);
-        heap->empty_count++;
-    } else {
-        idle_slab(heap, slab);
-    }
+    list_append(&heap->empty, slab);
+    heap->empty_count++;
 }
 
 /* ---- Blocks ---- */
@@ -432,14 +429,25 @@ bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
            slab != heap->with_room[slab->class_index].first;
 }
 
+static void give_back_one(struct heap *heap)
+{
+    struct slab *slab = heap->empty.first;
+    list_remove(&heap->empty, slab);
+    heap->empty_count--;
+    idle_slab(heap, slab);
+}
+
+bool heap_give_back(struct heap *heap)
+{
+    if (heap->empty_count > EMPTY_KEPT_MAX)
+        give_back_one(heap);
+    return heap->empty_count > EMPTY_KEPT_MAX;
+}
+
 void heap_release_unused(struct heap *heap)
 {
-    while (heap->empty.first) {
-        struct slab *slab = heap->empty.first;
-        list_remove(&heap->empty, slab);
-        heap->empty_count--;
-        idle_slab(heap, slab);
-    }
+    while (heap->empty.first)
+        give_back_one(heap);
 }
 
 /* ---- The heap ---- */
@@ -611,9 +619,15 @@ bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
     return size <= HEAP_SMALL_MAX && (uintptr_t)ptr / 64 % 4 == 0;
 }
 
-void heap_release_unused(struct heap *heap)
+bool heap_give_back(struct heap *heap)
 {
     (void)heap; /* nothing is kept */
+    return false;
+}
+
+void heap_release_unused(struct heap *heap)
+{
+    (void)heap;
 }
 
 struct heap *heap_create(int node)

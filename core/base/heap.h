@@ -60,7 +60,12 @@ void *heap_compact(struct heap *heap, void *ptr, size_t size);
 /* Takes home what others freed; to be called once a turn. */
 void heap_tend(struct heap *heap);
 
-/* Gives empty slabs that were kept for the next need back to the system (MEMORY PURGE). */
+/* Gives one empty slab back to the system, some 10 us of work, unless only those are left that are
+ * kept for the next need. True while there are more to give: best done in slices, since many become
+ * empty at once when a database is flushed. */
+bool heap_give_back(struct heap *heap);
+
+/* Gives all empty slabs back, the kept ones too (MEMORY PURGE). */
 void heap_release_unused(struct heap *heap);
 
 /* Ends the process if the heap's own structures contradict each other. For tests. */

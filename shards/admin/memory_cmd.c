@@ -263,7 +263,7 @@ static void merge_doctor(struct call *call, const struct bytes *parts, uint32_t 
 static enum status cmd_purge(struct call *call)
 {
     heap_tend(call->shard->heap);
-    heap_release_unused(call->shard->heap);
+    shard_give_back(call->shard, true);
     reply_ok(call->reply);
     return OK;
 }

@@ -1,17 +1,40 @@
 #include "shards/local/shard.h"
 
+#include <stddef.h>
+
 #include "core/base/mem.h"
+#include "core/os/clock.h"
 #include "shards/local/compact.h"
 #include "shards/local/db_data.h"
 #include "shards/local/evict.h"
 #include "shards/local/expire.h"
 #include "shards/local/lazyfree.h"
 
+static bool give_memory_back(struct task *task, uint64_t deadline_ns)
+{
+    struct shard *shard = (struct shard *)((char *)task - offsetof(struct shard, giving_back));
+    while (heap_give_back(shard->heap)) {
+        if (clock_mono_ns() >= deadline_ns)
+            return true;
+    }
+    if (shard->gives_all_back)
+        heap_release_unused(shard->heap); /* the few that are left */
+    shard->gives_all_back = false;
+    return false;
+}
+
+void shard_give_back(struct shard *shard, bool all)
+{
+    shard->gives_all_back |= all;
+    task_start(&shard->tasks, &shard->giving_back);
+}
+
 struct shard *shard_create(uint16_t id, int node, const struct config *config)
 {
     struct shard *shard = mem_alloc_aligned(sizeof *shard, 64);
     *shard = (struct shard){.id = id, .config = config, .active_expire = true};
     shard->heap = heap_create(node);
+    shard->giving_back.run = give_memory_back;
     rng_init(&shard->rng, config->hash_seed ? config->hash_seed + id : rng_fresh_seed());
     shard->lazyfree = lazyfree_create(shard);
     shard->dbs = mem_alloc(config->databases * sizeof(struct db *));
@@ -50,6 +73,8 @@ void shard_cron(struct shard *shard, int64_t now_ms)
     if (shard->is_cron_paused)
         return;
     heap_tend(shard->heap);
+    if (heap_give_back(shard->heap))
+        shard_give_back(shard, false);
     expire_tick(shard->expire);
     evict_tick(shard->evict);
     compact_tick(shard->compact);

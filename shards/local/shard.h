@@ -27,8 +27,10 @@ struct shard {
     int64_t now_ms; /* wall clock of the last catch-up check; never goes back */
     const struct config *config;
     struct heap *heap;
-    struct db **dbs;        /* config->databases of them; SWAPDB exchanges what they hold */
-    struct task_list tasks; /* expiry, eviction, rehash, lazy freeing */
+    struct db **dbs;         /* config->databases of them; SWAPDB exchanges what they hold */
+    struct task giving_back; /* of memory to the system */
+    bool gives_all_back;     /* what is kept for the next need too */
+    struct task_list tasks;  /* expiry, eviction, rehash, lazy freeing */
     struct expire *expire;
     struct evict *evict;
     struct lazyfree *lazyfree;
@@ -50,6 +52,10 @@ void shard_destroy(struct shard *shard);
 /* What is due from time to time: expiry, eviction, taking memory home. To be called
  * EXPIRE_TICKS_PER_S (10) times a second or so, also while nothing else happens. */
 void shard_cron(struct shard *shard, int64_t now_ms);
+
+/* Gives memory that holds nothing back to the system, in slices as a task; `all`: also what is
+ * usually kept for the next need (MEMORY PURGE). */
+void shard_give_back(struct shard *shard, bool all);
 
 /* Moves the shard's clock to `now_ms` if that is later. */
 void shard_tick(struct shard *shard, int64_t now_ms);

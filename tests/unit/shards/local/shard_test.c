@@ -53,3 +53,28 @@ Test(shard, draws_differently_from_its_neighbours)
     shard_destroy(a);
     shard_destroy(b);
 }
+
+Test(shard, gives_memory_back_in_slices_after_a_flush)
+{
+    key_seed(1);
+    struct shard *shard = shard_create(0, -1, &config);
+    for (int i = 0; i < 200000; i++) {
+        struct key key = key_make(bytes_of(&i, sizeof i));
+        db_put_int(shard->dbs[0], &key, i, DB_NO_EXPIRE);
+    }
+    size_t full = heap_used(shard->heap);
+    db_flush(shard->dbs[0], false);
+    while (task_run(&shard->tasks, SLICE_US))
+        continue;
+    shard_cron(shard, 1000);
+    while (task_run(&shard->tasks, SLICE_US))
+        continue;
+    cr_assert_not(heap_give_back(shard->heap), "nothing is left to give");
+    cr_assert_lt(heap_used(shard->heap), full / 10);
+    size_t usual = heap_used(shard->heap);
+    shard_give_back(shard, true);
+    while (task_run(&shard->tasks, SLICE_US))
+        continue;
+    cr_assert_leq(heap_used(shard->heap), usual);
+    shard_destroy(shard);
+}
