@@ -61,6 +61,14 @@ def shard_fields(connection):
     return shards
 
 
+def info(connection, section, field):
+    text = connection.command("INFO", section).value.decode()
+    for line in text.split("\r\n"):
+        if line.startswith(field + ":"):
+            return line[len(field) + 1 :]
+    raise Wrong("INFO %s has no %s" % (section, field))
+
+
 def rss_bytes(pid):
     with open("/proc/%d/statm" % pid) as file:
         return int(file.read().split()[1]) * PAGE

@@ -37,3 +37,27 @@ extern const struct scenario scenarios[SCENARIO_COUNT];
 
 /* How many replies each scenario has looked at closely. */
 extern uint64_t scenario_checks[SCENARIO_COUNT];
+
+/* ---- for the scenarios (atomic.c, ordered.c) ---- */
+
+extern bool scenario_is_broken[SCENARIO_COUNT];
+
+/* "COMMAND name:0 name:1 ..." from key `first` on, each followed by `value` unless that is NULL.
+ * Valid until the next call. */
+const char *scenario_keys(const char *command, const char *name, uint32_t group, uint32_t count,
+                          uint32_t first, const int64_t *value);
+
+/* `count` more connections, dealt to the groups of keys. */
+void scenario_connect(const struct client_options *options, const struct role *role,
+                      uint32_t groups, uint32_t count);
+
+void twins_start(const struct client_options *options, uint32_t share, bool broken);
+void order_start(const struct client_options *options, uint32_t share, bool broken);
+void ring_start(const struct client_options *options, uint32_t share, bool broken);
+void swap_start(const struct client_options *options, uint32_t share, bool broken);
+void flush_start(const struct client_options *options, uint32_t share, bool broken);
+void bank_start(const struct client_options *options, uint32_t share, bool broken);
+void lock_start(const struct client_options *options, uint32_t share, bool broken);
+void own_start(const struct client_options *options, uint32_t share, bool broken);
+void config_start(const struct client_options *options, uint32_t share, bool broken);
+void heavy_start(const struct client_options *options, uint32_t share, bool broken);
