@@ -86,7 +86,8 @@ static const struct option_word propagation_words[] = {
 #define MODULES "modules are not supported"
 #define PUBSUB "channels are not built yet"
 #define TRACKING "client-side caching is not built yet"
-#define COMPOUND "this version holds strings only"
+#define STREAMS "streams are not built yet"
+#define LOCALE "strings are compared as bytes"
 #define NO_COMPRESSION "lists are not compressed in memory"
 #define DEFRAG "defragmentation is not built yet"
 #define SLICES "long work is always done in slices beside the commands"
@@ -228,7 +229,7 @@ static const struct option rows[] = {
     {"lend", NULL, OPTION_BOOL, IM | OPTION_OURS, FIELD(lend), .number = true},
     {"hash-seed", NULL, OPTION_NUMBER, IM | UN | OPTION_OURS, FIELD(hash_seed), RANGE(0, INT64_MAX)},
     {"order-log-entries", NULL, OPTION_NUMBER, IM | OPTION_OURS, FIELD(order_log_entries), RANGE(64, 1 << 26),
-     .number = 1 << 20, .check_number = check_power_of_two},
+     .number = 1 << 16, .check_number = check_power_of_two},
 
     /* Network. */
     {"bind", NULL, OPTION_SPECIAL, OPTION_MULTI, .special = &option_bind, .text = "* -::*"},
@@ -309,7 +310,7 @@ static const struct option rows[] = {
     {"use-exit-on-panic", NULL, OPTION_BOOL, HI | ID, .note = DEBUGGING},
     {"watchdog-period", NULL, OPTION_NUMBER, HI | ID, RANGE(0, INT_MAX), .note = DEBUGGING},
     {"ignore-warnings", NULL, OPTION_TEXT, ID, .note = NO_KERNEL_BUG},
-    {"locale-collate", NULL, OPTION_TEXT, ID, .check_text = check_locale, .note = COMPOUND},
+    {"locale-collate", NULL, OPTION_TEXT, ID, .check_text = check_locale, .note = LOCALE},
     {"shutdown-timeout", NULL, OPTION_NUMBER, ID, RANGE(0, INT_MAX), .number = 10, .note = REPLICAS},
     {"shutdown-on-sigint", NULL, OPTION_WORDS, OPTION_MULTI | ID, .words = shutdown_words, .check_number = check_shutdown, .note = NO_WAIT},
     {"shutdown-on-sigterm", NULL, OPTION_WORDS, OPTION_MULTI | ID, .words = shutdown_words, .check_number = check_shutdown, .note = NO_WAIT},
@@ -348,8 +349,8 @@ static const struct option rows[] = {
     {"zset-max-listpack-entries", "zset-max-ziplist-entries", OPTION_NUMBER, UN, FIELD(zset_limits.member_count), RANGE(0, LONG_MAX), .number = 128},
     {"zset-max-listpack-value", "zset-max-ziplist-value", OPTION_MEMORY, UN, FIELD(zset_limits.text_len), RANGE(0, LONG_MAX), .number = 64},
     {"hll-sparse-max-bytes", NULL, OPTION_MEMORY, UN, FIELD(hll_sparse_max_bytes), RANGE(0, LONG_MAX), .number = 3000},
-    {"stream-node-max-bytes", NULL, OPTION_MEMORY, UN | ID, RANGE(0, LONG_MAX), .number = 4096, .note = COMPOUND},
-    {"stream-node-max-entries", NULL, OPTION_NUMBER, ID, RANGE(0, LLONG_MAX), .number = 100, .note = COMPOUND},
+    {"stream-node-max-bytes", NULL, OPTION_MEMORY, UN | ID, RANGE(0, LONG_MAX), .number = 4096, .note = STREAMS},
+    {"stream-node-max-entries", NULL, OPTION_NUMBER, ID, RANGE(0, LLONG_MAX), .number = 100, .note = STREAMS},
     {"notify-keyspace-events", NULL, OPTION_SPECIAL, ID, .special = &option_keyspace_events, .note = PUBSUB},
     {"sanitize-dump-payload", NULL, OPTION_WORD, ID, .words = sanitize_words, .note = DUMPS},
 

@@ -125,6 +125,12 @@ bool exec_go_on(struct home *home, struct group *group)
     return false;
 }
 
+/* CLIENT REPLY answers with nothing at all. */
+static bool is_error(const struct multi *multi, const struct multi_call *queued)
+{
+    return queued->reply_len && multi->replies.ptr[queued->reply_at] == '-';
+}
+
 /* Those that looked at all threads have been told of when their parts were merged. */
 static void fire_after(struct home *home, const struct session *session, const struct multi *multi)
 {
@@ -141,7 +147,7 @@ static void fire_after(struct home *home, const struct session *session, const s
                                        .session = session,
                                        .now_us = home->now_ms * 1000,
                                        .elapsed_us = (uint32_t)(queued->elapsed_ns / 1000),
-                                       .failed = multi->replies.ptr[queued->reply_at] == '-',
+                                       .failed = is_error(multi, queued),
                                    });
     }
 }
@@ -154,7 +160,8 @@ void exec_write_replies(struct home *home, struct group *group)
     size_t at = reply.out->len;
     reply_array(&reply, multi->count);
     for (const struct multi_call *queued = multi->first; queued; queued = queued->next)
-        reply_raw(&reply, bytes_of(multi->replies.ptr + queued->reply_at, queued->reply_len));
+        if (queued->reply_len)
+            reply_raw(&reply, bytes_of(multi->replies.ptr + queued->reply_at, queued->reply_len));
     if (home->tap.after_count)
         fire_after(home, group->session, multi);
     command_stats_count(home->command_stats, exec->command->id, exec->one->elapsed_ns, false);

@@ -65,6 +65,15 @@ static uint16_t db_after(const struct multi_call *call, uint16_t db_index, uint3
     return selects ? (uint16_t)index : db_index;
 }
 
+/* The same for HELLO and the protocol of replies. */
+static uint8_t resp_after(const struct multi_call *call, uint8_t resp)
+{
+    int64_t version;
+    bool switches = strcmp(call->command->name, "hello") == 0 && call->arg_count == 2 &&
+                    num_to_int(call->args[1], &version) && (version == 2 || version == 3);
+    return switches ? (uint8_t)version : resp;
+}
+
 static void add_shards(struct home *home, struct multi *multi, const struct multi_call *call,
                        struct shard_set *set)
 {
@@ -86,27 +95,31 @@ static void add_shards(struct home *home, struct multi *multi, const struct mult
 void multi_plan(struct home *home, struct session *session, struct shard_set *out_set)
 {
     uint16_t db_index = session->db_index;
+    uint8_t resp = session->resp;
     for (struct multi_call *call = session->multi->first; call; call = call->next) {
         const struct command *command = call->command;
         call->db_index = db_index;
+        call->resp = resp;
         call->at_home = command->plan == PLAN_HERE || command->flags & CMD_LOOKS;
-        if (call->at_home)
+        if (call->at_home) {
             db_index = db_after(call, db_index, home->config->databases);
-        else
+            resp = resp_after(call, resp);
+        } else {
             add_shards(home, session->multi, call, out_set);
+        }
     }
 }
 
 static void run_queued(struct home *home, struct call *exec, struct multi_call *queued)
 {
     struct multi *multi = exec->multi;
-    struct reply reply = {.out = &multi->replies, .resp = exec->resp};
+    struct reply reply = {.out = &multi->replies, .resp = queued->resp};
     struct call call = {
         .command = queued->command,
         .args = queued->args,
         .arg_count = queued->arg_count,
         .db_index = queued->db_index,
-        .resp = exec->resp,
+        .resp = queued->resp,
         .flags = exec->flags | CALL_IN_EXEC,
         .reply = &reply,
         .client_id = exec->client_id,

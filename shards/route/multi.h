@@ -30,6 +30,7 @@ struct multi_call {
     struct bytes *args;
     uint32_t arg_count;
     uint16_t db_index; /* as SELECTs before it in the queue leave it */
+    uint8_t resp;      /* and HELLOs the protocol */
     bool at_home;      /* runs in the second step */
     bool answered;
     size_t reply_at, reply_len; /* in `replies` */
