@@ -115,6 +115,13 @@ static int64_t number_of(const struct step *step, uint64_t field)
     return step->is_signed ? (int64_t)(field << above) >> above : (int64_t)field;
 }
 
+/* Redis takes a number that is set for too large when its distance to the field's highest is more
+ * than an int64: the lowest numbers of all end as the highest of the field. */
+static bool is_taken_for_large(const struct step *step, __int128 value, __int128 high)
+{
+    return step->action == ACTION_SET && step->width < 64 && high - value > INT64_MAX;
+}
+
 /* Makes `value` one that the field can hold, as the step's way of overflowing wants it. False when
  * that is FAIL and it has to. */
 static bool fit(const struct step *step, __int128 value, int64_t *out)
@@ -127,7 +134,7 @@ static bool fit(const struct step *step, __int128 value, int64_t *out)
         return true;
     }
     if (step->overflow == OVERFLOW_SAT)
-        *out = (int64_t)(value < low ? low : high);
+        *out = (int64_t)(value < low && !is_taken_for_large(step, value, high) ? low : high);
     else
         *out = number_of(step, (uint64_t)value & (UINT64_MAX >> (64 - step->width)));
     return step->overflow != OVERFLOW_FAIL;
