@@ -22,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -82,21 +83,43 @@ def say(text):
     print(text, flush=True)
 
 
+class Builder(threading.Thread):
+    """Builds one after the other, in the order in which they are wanted, while tests already run:
+    those wait for each other much of the time, and whoever waits for a build gets it sooner."""
+
+    def __init__(self, wanted):
+        super().__init__(daemon=True)
+        self.wanted = wanted
+        self.done = {name: threading.Event() for name in wanted}
+        self.folders = {}
+
+    def run(self):
+        for name in self.wanted:
+            try:
+                self.folders[name] = build(name)
+            finally:
+                self.done[name].set()
+
+    def get(self, name):
+        """The folder of that build, or None if it failed. Waits for it."""
+        self.done[name].wait()
+        return self.folders.get(name)
+
+
 def build(name):
     """Builds one of BUILDS; its folder, or None when that failed."""
     folder, targets, options = BUILDS[name]
     path = ROOT / folder
     began = time.monotonic()
-    commands = [["cmake", "--build", str(path), "--parallel", str(os.cpu_count()), "--target"]
-                + targets]
+    commands = [["nice", "cmake", "--build", str(path), "--parallel", str(os.cpu_count()),
+                 "--target"] + targets]
     if not (path / "CMakeCache.txt").exists():
         commands.insert(0, ["cmake", "-S", str(ROOT), "-B", str(path), "-G", "Ninja"] + options)
     for command in commands:
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, errors="replace", check=False)
         if result.returncode != 0:
-            say(result.stdout[-6000:])
-            say(f"---- build {name}: failed")
+            say(f"{result.stdout[-6000:]}\n---- build {name}: failed")
             return None
     say(f"---- build {name}: {time.monotonic() - began:.0f} s")
     return path
@@ -197,27 +220,26 @@ def main():
         kinds = [kind for kind in kinds if kind.name in options.kinds]
 
     began = time.monotonic()
-    folders, total_passed, total_failed, table = {}, 0, 0, []
-    for kind in kinds:
-        for label, name, server_options in kind.runs():
-            if not options.all and time.monotonic() - began > options.within:
-                say(f"==== {label}: not begun within {options.within} s")
-                passed, failed, spent = 0, 1, 0.0
-            else:
-                if name and name not in folders:
-                    folders[name] = build(name)
-                say(f"==== {label}")
-                start = time.monotonic()
-                if name and not folders[name]:
-                    say(f"{label}: its build failed")
-                    passed, failed = 0, 1
-                else:
-                    passed, failed = run_kind(kind, folders.get(name), server_options,
-                                              GRACE_S * SLOWER.get(name, 1), options.all)
-                spent = time.monotonic() - start
-            table.append((label, passed, failed, spent))
-            total_passed += passed
-            total_failed += failed
+    runs = [(kind, *run) for kind in kinds for run in kind.runs()]
+    builder = Builder(list(dict.fromkeys(name for _, _, name, _ in runs if name)))
+    builder.start()
+    total_passed, total_failed, table = 0, 0, []
+    for kind, label, name, server_options in runs:
+        folder = builder.get(name) if name else None
+        start = time.monotonic()
+        if not options.all and start - began > options.within:
+            say(f"==== {label}: not begun within {options.within} s")
+            passed, failed = 0, 1
+        elif name and not folder:
+            say(f"==== {label}: its build failed")
+            passed, failed = 0, 1
+        else:
+            say(f"==== {label}")
+            passed, failed = run_kind(kind, folder, server_options,
+                                      GRACE_S * SLOWER.get(name, 1), options.all)
+        table.append((label, passed, failed, time.monotonic() - start))
+        total_passed += passed
+        total_failed += failed
 
     say("")
     for label, passed, failed, spent in table:
