@@ -68,6 +68,7 @@ enum conn_next_result conn_next(struct conn *conn, struct arena *arena, struct a
     if (unlikely(conn->closing || conn->close_after_reply || conn->broken))
         return CONN_NEXT_NONE;
 
+    conn_serve(conn);
     uint32_t words_max = conn->trusted ? RESP_WHOLE_WORDS_MAX : RESP_UNTRUSTED_WORDS_MAX;
     enum conn_next_result result;
     do {

@@ -4,7 +4,8 @@
  * Input      Received bytes stay in the ring's shared buffer while they are parsed (no copy); what
  *            is left at the end of the turn is copied to a buffer of the connection's own
  *            (conn_settle). A large bulk sizes that buffer in advance, in proportion to what has
- *            arrived.
+ *            arrived. What arrives between conn_next() and conn_settle() (the ring may be waited in
+ *            meanwhile) is kept aside and announced afterwards: words stay where they are.
  * Output     Two buffers: one being sent, one being filled. Replies are appended to
  *            conn_output(); conns_flush() sends all that are due, one send per connection.
  * Limits     Input: client-query-buffer-limit, 10 words of 16 KiB before authentication; while
@@ -76,6 +77,7 @@ struct conn {
     bool paused;     /* and is not to be sent out again yet */
     bool in_flight;  /* send_op is out */
     bool has_inline; /* words since the last conn_settle() may lie in the arena */
+    bool is_served;  /* from conn_serve() or conn_next() to conn_settle() */
     bool has_received;
     uint16_t received_id;
     int fd;
@@ -84,6 +86,7 @@ struct conn {
     size_t received_len;
     struct buf in;              /* own copy of unparsed bytes; empty while has_received */
     size_t in_at;               /* parsed so far */
+    struct buf late;            /* what arrived while it was served */
     struct resp_parser *parser; /* of a command that spans receives; NULL between commands */
     struct buf out, sending;
     size_t out_hint; /* bytes of output last time */
@@ -113,6 +116,13 @@ struct conn *conns_first(struct conns *conns);
  * the socket closed when that fails. */
 struct conn *conns_adopt(struct conns *conns, int fd);
 
+/* Begins to serve: until conn_settle() no input is announced, and what arrives moves no word.
+ * conn_next() does the same. */
+static inline void conn_serve(struct conn *conn)
+{
+    conn->is_served = true;
+}
+
 enum conn_next_result {
     CONN_NEXT_NONE,    /* no complete command yet */
     CONN_NEXT_COMMAND, /* *out_args is set */
@@ -129,8 +139,11 @@ void conn_unread(struct conn *conn, const struct args *args);
 
 /* Copies what is unparsed into the connection's own buffer and returns the ring's buffer. Words of
  * earlier commands become invalid. To be called for every served connection before the turn
- * ends. */
+ * ends. May call on_input: for what arrived since conn_next(). */
 void conn_settle(struct conn *conn);
+
+/* The same, but without the copy if that can wait: for a connection that is served again soon. */
+void conn_words_done(struct conn *conn);
 
 /* If the last words lie in the connection's own buffer: hands that buffer over, so that words stay
  * valid as long as `*out_input` lives; the unparsed rest moves to a fresh buffer. False, and

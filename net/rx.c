@@ -19,6 +19,7 @@
 
 #include <errno.h>
 
+#include "core/base/check.h"
 #include "core/base/mem.h"
 #include "core/os/log.h"
 #include "net/conns.h"
@@ -146,14 +147,35 @@ void conn_unread(struct conn *conn, const struct args *args)
     }
 }
 
+/* What was kept aside joins the rest. */
+static void take_late(struct conn *conn)
+{
+    struct buf late = conn->late;
+    conn->late = (struct buf){0};
+    append(conn, late.ptr, late.len);
+    buf_fini(&late);
+    if (!conn->closing)
+        conn->conns->handler.on_input(conn->conns->handler.context, conn);
+}
+
 void conn_settle(struct conn *conn)
 {
     conn->has_inline = false;
+    conn->is_served = false;
     if (conn->has_received)
         settle_received(conn);
     else
         tidy_own(conn);
+    if (unlikely(conn->late.len > 0))
+        take_late(conn);
     rx_update(conn);
+}
+
+void conn_words_done(struct conn *conn)
+{
+    conn->is_served = false;
+    if (unlikely(conn->late.len > 0))
+        conn_settle(conn);
 }
 
 bool conn_detach_input(struct conn *conn, struct buf *out_input)
@@ -167,7 +189,7 @@ bool conn_detach_input(struct conn *conn, struct buf *out_input)
 /* Bytes that wait to be looked at: not those of an unfinished command's finished words. */
 static size_t unread_len(const struct conn *conn)
 {
-    return rx_window(conn).len - (conn->parser ? conn->parser->at : 0);
+    return rx_window(conn).len - (conn->parser ? conn->parser->at : 0) + conn->late.len;
 }
 
 static bool is_too_much(const struct conn *conn)
@@ -195,6 +217,23 @@ void rx_update(struct conn *conn)
     }
 }
 
+/* Behind what is unparsed; in the ring's buffer if nothing is. */
+static void keep(struct conn *conn, const struct ring_event *event)
+{
+    size_t len = (size_t)event->result;
+    if (conn->has_received)
+        settle_received(conn);
+    if (conn->in_at < conn->in.len) {
+        append(conn, event->buffer, len);
+        ring_buffer_release(conn->conns->ring, event->buffer_id);
+        return;
+    }
+    conn->received = event->buffer;
+    conn->received_len = len;
+    conn->received_id = event->buffer_id;
+    conn->has_received = true;
+}
+
 static void take_in(struct conn *conn, const struct ring_event *event)
 {
     struct conns *conns = conn->conns;
@@ -207,16 +246,12 @@ static void take_in(struct conn *conn, const struct ring_event *event)
         ring_buffer_release(conns->ring, event->buffer_id);
         return;
     }
-    if (conn->has_received)
-        settle_received(conn);
-    if (conn->in_at < conn->in.len) {
-        append(conn, event->buffer, len);
+    bool is_late = conn->is_served; /* announced when the words are no longer used */
+    if (is_late) {
+        buf_add(&conn->late, event->buffer, len);
         ring_buffer_release(conns->ring, event->buffer_id);
     } else {
-        conn->received = event->buffer;
-        conn->received_len = len;
-        conn->received_id = event->buffer_id;
-        conn->has_received = true;
+        keep(conn, event);
     }
     if (unread_len(conn) > conns->options->query_buffer_max) {
         char peer[ADDR_TEXT_MAX];
@@ -226,7 +261,7 @@ static void take_in(struct conn *conn, const struct ring_event *event)
         conns->stats.query_limit_closed++;
         conn_close(conn);
     }
-    if (!conn->closing)
+    if (!conn->closing && !is_late)
         conns->handler.on_input(conns->handler.context, conn);
 }
 
@@ -269,5 +304,6 @@ void rx_drop(struct conn *conn)
     mem_free(conn->parser);
     conn->parser = NULL;
     conn->in_at = 0;
+    buf_fini(&conn->late);
     spare_give(conn->conns, &conn->in);
 }

@@ -552,6 +552,7 @@ void dispatch_run(struct home *home)
     while (conn) {
         struct conn *next = conn->next_ready;
         conn->is_ready = false;
+        conn_serve(conn); /* not to be made ready by input while it is on another list */
         if (!conn->closing && conn->owner)
             serve(home, conn);
         if (!conn->is_ready) { /* else it is to be served again, and settled then */
@@ -561,15 +562,22 @@ void dispatch_run(struct home *home)
         conn = next;
     }
     run_local(home);
-    for (conn = dispatch->served; conn; conn = conn->next_ready)
-        conn_settle(conn);
+    for (conn = dispatch->first; conn; conn = conn->next_ready)
+        conn_words_done(conn);
+    struct conn *served = dispatch->served;
     dispatch->served = NULL;
+    while (served) {
+        conn = served;
+        served = conn->next_ready; /* conn_settle() may make it ready again */
+        conn_settle(conn);
+    }
 }
 
 void dispatch_settle(struct home *home)
 {
     for (struct conn *conn = home->dispatch->first; conn; conn = conn->next_ready)
-        conn_settle(conn);
+        if (!conn->is_served) /* else its commands have yet to run */
+            conn_settle(conn);
 }
 
 void dispatch_resume(struct home *home)

@@ -111,6 +111,7 @@ HouseTest(conn, gives_its_own_buffer_away_with_the_words_in_it)
     struct buf input;
     cr_assert(conn_detach_input(conn, &input));
     cr_assert(bytes_equal(buf_bytes(&conn->in), BYTES("PIN")), "the rest was left behind");
+    conn_settle(conn);
 
     house->ready = NULL;
     conn->is_ready = false;

@@ -44,6 +44,51 @@ HouseTest(rx, puts_together_what_needs_several_receives)
     close(client);
 }
 
+HouseTest(rx, moves_no_word_before_the_connection_is_settled)
+{
+    int client;
+    struct conn *conn = house_connect(house, &client);
+    house->keeps_ready = true;
+    client_send(client, BYTES("*2\r\n$4\r\nECHO\r\n$5\r\nfirst\r\n*1\r\n$4\r\nPI"));
+    house_turn_until(house, house->inputs == 1);
+    struct args args;
+    struct bytes error;
+    cr_assert_eq(conn_next(conn, &house->arena, &args, &error), CONN_NEXT_COMMAND);
+
+    char noise[RING_BUFFER_BYTES];
+    memset(noise, 'x', sizeof(noise));
+    client_send(client, BYTES("NG\r\n*2\r\n$4\r\nECHO\r\n$16384\r\n"));
+    client_send(client, bytes_of(noise, sizeof(noise)));
+    client_send(client, BYTES("\r\n"));
+    house_turn_until(house, conn->late.len >= sizeof(noise));
+    house_turns(house, 3);
+    cr_expect(bytes_equal(args.words[1], BYTES("first")), "a word was overwritten");
+    cr_expect_eq(house->inputs, 1, "input of a connection that is being served was announced");
+
+    conn_settle(conn);
+    cr_expect_eq(house->inputs, 2, "what arrived meanwhile was not announced");
+    cr_expect_eq(conn->late.cap, 0);
+    house->keeps_ready = false;
+    house_turn_until(house, house->notes.len >= sizeof(noise) + 16);
+    cr_expect_eq(memcmp(house->notes.ptr, "[PING]\n[ECHO][xxx", 17), 0);
+    close(client);
+}
+
+HouseTest(rx, announces_at_once_what_arrived_while_words_were_used)
+{
+    int client;
+    struct conn *conn = house_connect(house, &client);
+    conn_serve(conn);
+    client_send(client, BYTES("PING\r\n"));
+    house_turn_until(house, conn->late.len == 6);
+    cr_expect_eq(house->inputs, 0);
+    conn_words_done(conn);
+    cr_expect_eq(house->inputs, 1);
+    house_turn_until(house, house->notes.len > 0);
+    expect_notes(house, "[PING]\n");
+    close(client);
+}
+
 HouseTest(rx, costs_little_for_what_is_only_announced)
 {
     int client;
