@@ -106,5 +106,6 @@ def find_peers(given, shards):
             Peer("pogocache", [program, "-p", "{port}", "-h", "127.0.0.1", "-t", threads], pinned)
         )
     if pinned and os.path.exists(given.floor):
-        peers.append(Peer("floor", [given.floor, "--port", "{port}"], True))
+        value = ["--value-bytes", given.floor_value_bytes]
+        peers.append(Peer("floor", [given.floor, "--port", "{port}"] + value, True))
     return peers

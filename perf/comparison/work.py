@@ -104,7 +104,7 @@ def all_work(given):
         for size in SIZES:
             for pipeline in PIPELINES:
                 works += [RedisBenchmark(given, mix, size, pipeline) for mix in ("SET", "GET")]
-    return works
+    return list({work.name: work for work in works}.values())
 
 
 def fill(peer, keys, size):
