@@ -328,16 +328,23 @@ static void group_home(struct home *home, struct group *group)
     release(home, group);
 }
 
+/* Release: whoever sees that nothing is under way sees what it did. */
+static void end_post(struct home *home, struct hop *hop)
+{
+    hop_recycle(home, hop);
+    atomic_fetch_sub_explicit(&home->server->posts_out, 1, memory_order_release);
+}
+
 void dispatch_arrival(struct home *home, struct hop *hop)
 {
     switch (hop->kind) {
     case HOP_ADOPT:
         home_adopt(home, hop->fd);
-        hop_recycle(home, hop);
+        end_post(home, hop);
         return;
     case HOP_POST:
         hop->post.fn(home, hop->post.message);
-        hop_recycle(home, hop);
+        end_post(home, hop);
         return;
     case HOP_CALLS:
     case HOP_LOOKS:

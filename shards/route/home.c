@@ -145,6 +145,7 @@ void home_post(struct home *from, uint16_t to, void (*fn)(struct home *to, void 
     struct hop *hop = hop_take(from, HOP_POST, to);
     hop->post.fn = fn;
     hop->post.message = message;
+    atomic_fetch_add_explicit(&from->server->posts_out, 1, memory_order_relaxed);
     mailbox_send(from->mailbox, to, hop);
 }
 
@@ -297,17 +298,20 @@ static void turn(struct home *home)
         together_sleep(home, timeout_ns);
 }
 
-/* A thread may go only when all have nothing out any more: until then others may need its shard. */
+/* A thread may go only when all have nothing out any more: until then others may need its shard, or
+ * post to it. (Nobody begins to post once all have stopped; a post may lead to the next one.) */
 static bool may_end(struct home *home)
 {
     struct server *server = home->server;
     if (!server_is_stopping(server))
         return false;
-    if (!home->has_stopped && home->groups_out == 0 && !packer_is_waiting(home)) {
+    if (!home->has_stopped && home->groups_out == 0 && !packer_is_waiting(home) &&
+        !home->tx_first) {
         home->has_stopped = true;
         atomic_fetch_add_explicit(&server->stopped, 1, memory_order_acq_rel);
     }
-    return atomic_load_explicit(&server->stopped, memory_order_acquire) == server->shard_count;
+    return atomic_load_explicit(&server->stopped, memory_order_acquire) == server->shard_count &&
+           atomic_load_explicit(&server->posts_out, memory_order_acquire) == 0;
 }
 
 void home_run(struct home *home)

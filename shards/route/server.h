@@ -31,6 +31,7 @@ struct server {
     int64_t started_at_ms;
     _Atomic int stop_reason;  /* 0: running; else the signal that ended it, SIGTERM for SHUTDOWN */
     _Atomic uint32_t stopped; /* threads that have nothing out any more, once stopping */
+    _Atomic uint32_t posts_out; /* posts and sockets on their way from thread to thread */
     _Atomic uint64_t next_session_id;
     _Atomic uint64_t slowlog_next_id; /* of all homes' slow logs together */
     struct server_count {

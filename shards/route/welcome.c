@@ -55,6 +55,10 @@ static uint16_t choose(struct home *home)
 static void on_accept(void *context, int fd)
 {
     struct home *home = context;
+    if (server_is_stopping(home->server)) {
+        close(fd);
+        return;
+    }
     if (server_session_count(home->server) >= home->config->maxclients) {
         ssize_t sent = write(fd, too_many, sizeof(too_many) - 1);
         (void)sent; /* it is closed either way */
@@ -70,6 +74,7 @@ static void on_accept(void *context, int fd)
     }
     struct hop *hop = hop_take(home, HOP_ADOPT, to);
     hop->fd = fd;
+    atomic_fetch_add_explicit(&home->server->posts_out, 1, memory_order_relaxed);
     mailbox_send(home->mailbox, to, hop);
 }
 

@@ -56,10 +56,12 @@ def shape_options(shards, backend, lend, log_entries):
 
 
 def check_shape(bench, shape, seconds):
-    """All scenarios at once, for load; then the sharpest with few connections, whose requests are quick."""
+    """All scenarios at once, for load; then some alone: with few connections requests are quick, with many
+    commands that stop several shards threads are parked all the time."""
     with bench.server(*shape_options(*shape)) as server:
-        for part, options in [(0.6, ["--connections", 100]),
-                              (0.4, ["--connections", 24, "--only", "twins,order,config"])]:
+        for part, options in [(0.5, ["--connections", 100]),
+                              (0.25, ["--connections", 24, "--only", "twins,order,config"]),
+                              (0.25, ["--connections", 60, "--only", "own,ring,lock"])]:
             status, output = stress(bench, server, seconds * part, *options)
             want(status == 0, "%s", output)
             print("     " + output, flush=True)
