@@ -21,6 +21,7 @@
 #define RECEIVE_BYTES 65536u
 #define FAILURES_PRINTED 12u
 #define ASK_TIMEOUT_MS 30000
+#define COMMAND_BYTES_MAX (512u << 10)
 
 static struct client {
     struct conn *conns[CONNS_MAX];
@@ -66,7 +67,7 @@ void client_fail(const struct conn *conn, const struct request *request, const c
 
 static void add_command(struct buf *out, const char *format, va_list args)
 {
-    char text[4096];
+    static char text[COMMAND_BYTES_MAX];
     int len = vsnprintf(text, sizeof(text), format, args);
     ASSERT(len > 0 && (size_t)len < sizeof(text));
     uint32_t words = 1;
@@ -145,6 +146,8 @@ static bool take_item(const struct conn *conn, size_t *at, struct reply *reply, 
         text = conn->in.ptr + *at;
         text_len = (size_t)number;
         *at += (size_t)number + 2;
+        reply->len = text_len > reply->len ? text_len : reply->len;
+        reply->is_uniform &= text_len == 0 || memcmp(text, text + 1, text_len - 1) == 0;
         char digits[24];
         snprintf(digits, sizeof(digits), "%.*s", (int)(text_len < 23 ? text_len : 23), text);
         number = strtoll(digits, NULL, 10);
@@ -166,7 +169,7 @@ static bool take_item(const struct conn *conn, size_t *at, struct reply *reply, 
 static bool take_reply(struct conn *conn, struct reply *out_reply)
 {
     size_t at = conn->in_at;
-    *out_reply = (struct reply){0};
+    *out_reply = (struct reply){.is_uniform = true};
     if (!take_item(conn, &at, out_reply, 0))
         return false;
     conn->in_at = at;

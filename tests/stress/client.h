@@ -22,7 +22,9 @@ struct reply {
     char text[128];
     int64_t number; /* of : and of a $ that spells one */
     bool is_null;
-    uint32_t count; /* values of an array */
+    size_t len;      /* of a $, or of the longest one in an array */
+    bool is_uniform; /* in each $, all bytes are the same */
+    uint32_t count;  /* values of an array */
     int64_t values[REPLY_VALUES_MAX];
     bool nulls[REPLY_VALUES_MAX];
 };

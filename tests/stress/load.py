@@ -8,7 +8,7 @@ import time
 from stress.bench import want
 
 SCENARIOS = ["twins", "order", "ring", "swap", "flush", "bank", "lock", "own", "config",
-             "heavy"]
+             "heavy", "big"]
 # Shards, backend, lending, log entries. The first are those that find the most.
 SHAPES = [
     (5, "io_uring", "yes", 0),
@@ -61,7 +61,7 @@ def check_shape(bench, shape, seconds):
     with bench.server(*shape_options(*shape)) as server:
         for part, options in [(0.5, ["--connections", 100]),
                               (0.25, ["--connections", 24, "--only", "twins,order,config"]),
-                              (0.25, ["--connections", 60, "--only", "own,ring,lock"])]:
+                              (0.25, ["--connections", 60, "--only", "own,big,ring,lock"])]:
             status, output = stress(bench, server, seconds * part, *options)
             want(status == 0, "%s", output)
             print("     " + output, flush=True)

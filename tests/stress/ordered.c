@@ -12,6 +12,9 @@
 #define GROUPS_MAX 4u
 #define HEAVY_BYTES 600u
 #define HEAVY_PLACES 8u
+#define BIG_BYTES 50000u
+#define BIG_KEYS 3u
+#define LETTERS 26u
 
 static struct counter orders[GROUPS_MAX], settings;
 
@@ -248,4 +251,57 @@ void heavy_start(const struct client_options *options, uint32_t share, bool brok
     for (uint32_t place = 0; place < HEAVY_PLACES; place++)
         heavy_fill(first, place);
     client_connect(options, &heavy_worker, 0);
+}
+
+/* ---- big ------------------------------------------------------------------------------------ */
+
+/* `len` times the same letter. */
+static const char *big_value(uint32_t letter, uint32_t len)
+{
+    static char values[LETTERS][BIG_BYTES + 1];
+    static bool is_filled;
+    for (uint32_t i = 0; !is_filled && i < LETTERS; i++)
+        memset(values[i], (int)('a' + i), BIG_BYTES);
+    is_filled = true;
+    return values[letter] + BIG_BYTES - len;
+}
+
+static void big_read(struct conn *conn, const struct request *request, const struct reply *reply)
+{
+    scenario_checks[SCENARIO_BIG]++;
+    uint32_t letter = (uint32_t)(request->a >> 32), len = (uint32_t)request->a;
+    bool is_whole = reply->type == '*' ? reply->count == BIG_KEYS
+                                       : (uint32_t)reply->text[0] == 'a' + letter;
+    if (!is_whole || !reply->is_uniform || reply->len != len)
+        client_fail(conn, request, "wanted %u times '%c', got '%c' with %zu bytes%s: %.20s", len,
+                    (int)('a' + letter), reply->type, reply->len,
+                    reply->is_uniform ? "" : " of several kinds", reply->text);
+}
+
+/* Writes a value to one key, or to several at once, and reads it back; all keys are its own. */
+static void big_use(struct conn *conn)
+{
+    uint32_t me = scenario_is_broken[SCENARIO_BIG] ? 0 : conn->index;
+    uint32_t letter = (uint32_t)client_random(LETTERS);
+    uint32_t len = 1 + (uint32_t)client_random(client_random(3) ? 6000 : BIG_BYTES);
+    const char *value = big_value(letter, len);
+    int64_t wanted = (int64_t)letter << 32 | len;
+    if (client_random(2)) {
+        client_send(conn, plain("SET"), "SET big:%u:0 %s", me, value);
+        client_send(conn, checked("GET", big_read, wanted), "GET big:%u:0", me);
+        return;
+    }
+    client_send(conn, plain("MSET"), "MSET big:%u:0 %s big:%u:1 %s big:%u:2 %s", me, value, me,
+                value, me, value);
+    client_send(conn, plain("RENAME"), "RENAME big:%u:1 big:%u:3", me, me);
+    client_send(conn, checked("MGET", big_read, wanted), "MGET big:%u:0 big:%u:2 big:%u:3", me, me,
+                me);
+}
+
+static const struct role big_user = {"big-user", big_use, 12};
+
+void big_start(const struct client_options *options, uint32_t share, bool broken)
+{
+    scenario_is_broken[SCENARIO_BIG] = broken;
+    scenario_connect(options, &big_user, 1, share / 2 > 4 ? share / 2 : 4);
 }

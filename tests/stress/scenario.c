@@ -36,4 +36,5 @@ const struct scenario scenarios[SCENARIO_COUNT] = {
     [SCENARIO_FLUSH] = {"flush", flush_start},    [SCENARIO_BANK] = {"bank", bank_start},
     [SCENARIO_LOCK] = {"lock", lock_start},       [SCENARIO_OWN] = {"own", own_start},
     [SCENARIO_CONFIG] = {"config", config_start}, [SCENARIO_HEAVY] = {"heavy", heavy_start},
+    [SCENARIO_BIG] = {"big", big_start},
 };

@@ -23,6 +23,7 @@ enum scenario_id {
     SCENARIO_CONFIG, /* CONFIG SET on one thread is seen on all */
     SCENARIO_HEAVY,  /* LCS, a long turn: what happens meanwhile on other shards must not be missed
                       */
+    SCENARIO_BIG,    /* values of many receives: they come back whole, and are not mixed up */
     SCENARIO_COUNT,
 };
 
@@ -60,4 +61,5 @@ void bank_start(const struct client_options *options, uint32_t share, bool broke
 void lock_start(const struct client_options *options, uint32_t share, bool broken);
 void own_start(const struct client_options *options, uint32_t share, bool broken);
 void config_start(const struct client_options *options, uint32_t share, bool broken);
+void big_start(const struct client_options *options, uint32_t share, bool broken);
 void heavy_start(const struct client_options *options, uint32_t share, bool broken);
