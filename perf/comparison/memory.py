@@ -46,18 +46,20 @@ def measure_one(peer, form):
         peer.stop()
 
 
-def measure(peers):
+def measure(given, peers):
     peers = [peer for peer in peers if peer.name in ("sherd", "redis-server", "valkey-server")]
     return {
-        what: {peer.name: measure_one(peer, form) for peer in peers} for what, form in FORMS.items()
+        what: {peer.name: measure_one(peer, form) for peer in peers}
+        for what, form in FORMS.items()
+        if re.search(given.select, what)
     }
 
 
-def table(results):
+def table(results, title):
     lines = [
-        "### Memory per key, mean over 3, 4, 5 and 6 million `SET key:%010d`",
+        "### " + title,
         "",
-        "| values | server | used_memory B/key | ratio | RSS B/key | ratio |",
+        "| what | server | used_memory B | ratio | RSS B | ratio |",
         "|---|---|---:|---:|---:|---:|",
     ]
     for what, peers in results.items():

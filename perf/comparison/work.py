@@ -42,19 +42,20 @@ class Memtier(Work):
         seeds = "" if distinct else " same keys"
         self.name = "memtier %s %d B P%d%s" % (mix, size, pipeline, seeds)
 
-    def command(self, peer):
+    def command(self, peer, json_path=None):
         return (
             [self.program, "-s", "127.0.0.1", "-p", str(peer.port), "-t", "1", "-c", str(CLIENTS)]
             + ["-d", str(self.size), "--key-maximum=%d" % self.keys]
             + (["--distinct-client-seed"] if self.distinct else [])
             + ["--ratio=" + MIXES[self.mix], "--pipeline=%d" % self.pipeline]
-            + ["--test-time=%d" % self.seconds, "--hide-histogram", "--json-out-file=" + self.json]
+            + ["--test-time=%d" % self.seconds, "--hide-histogram"]
+            + ["--json-out-file=" + (json_path or self.json)]
         )
 
-    def read(self, _output):
-        with open(self.json) as file:
+    def read(self, _output, json_path=None):
+        with open(json_path or self.json) as file:
             totals = json.load(file)["ALL STATS"]["Totals"]
-        os.remove(self.json)
+        os.remove(json_path or self.json)
         latency = totals["Percentile Latencies"]
         return {
             "ops": totals["Count"],
@@ -63,6 +64,30 @@ class Memtier(Work):
             "p99": latency["p99.00"],
             "p99.9": latency["p99.90"],
         }
+
+
+class MemtierPerCpu(Memtier):
+    """A generator pinned to each CPU, so that no thread of the server finds time to sleep."""
+
+    def __init__(self, given, mix, size, pipeline):
+        super().__init__(given, mix, size, pipeline)
+        self.name += " a generator per CPU"
+
+    def run(self, peer):
+        """Operations add up; latencies are those of the slowest generator."""
+        generators = []
+        for cpu in sorted(os.sched_getaffinity(0)):
+            path = "%s.%d" % (self.json, cpu)
+            command = ["taskset", "-c", str(cpu)] + self.command(peer, path)
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            generators.append((process, path))
+        parts = []
+        for process, path in generators:
+            if process.wait(300) != 0:
+                raise RuntimeError("memtier_benchmark fails: " + path)
+            parts.append(self.read("", path))
+        sums = {key: sum(part[key] for part in parts) for key in ("ops", "ops_s")}
+        return sums | {key: max(part[key] for part in parts) for key in ("p50", "p99", "p99.9")}
 
 
 class RedisBenchmark(Work):
@@ -80,18 +105,21 @@ class RedisBenchmark(Work):
         )
 
     def read(self, output):
-        rows = list(csv.DictReader(io.StringIO(output)))
-        row = rows[-1]
-        return {
-            "ops": self.requests,
-            "ops_s": float(row["rps"]),
-            "p50": float(row["p50_latency_ms"]),
-            "p99": float(row["p99_latency_ms"]),
-            "p99.9": None,
-        }
+        return read_redis_benchmark(output, self.requests)
 
 
-def all_work(given):
+def read_redis_benchmark(output, requests):
+    row = list(csv.DictReader(io.StringIO(output)))[-1]
+    return {
+        "ops": requests,
+        "ops_s": float(row["rps"]),
+        "p50": float(row["p50_latency_ms"]),
+        "p99": float(row["p99_latency_ms"]),
+        "p99.9": None,
+    }
+
+
+def all_work(given, shards):
     if given.short:
         return [RedisBenchmark(given, mix, 3, pipeline) for mix in ("SET", "GET") for pipeline in (1, 50)]
     works = [RedisBenchmark(given, mix, 3, 100) for mix in ("SET", "GET")]
@@ -100,6 +128,8 @@ def all_work(given):
             for pipeline in PIPELINES:
                 works += [Memtier(given, mix, size, pipeline) for mix in MIXES]
         works += [Memtier(given, mix, 100, 50, distinct=False) for mix in ("SET", "GET")]
+        if shards == "all":
+            works += [MemtierPerCpu(given, "1:1", 100, pipeline) for pipeline in (1, 50)]
     else:
         for size in SIZES:
             for pipeline in PIPELINES:
@@ -148,7 +178,7 @@ def fill_with(work, peer, given):
 
 def measure(given, shards, peers):
     """A list of {work, peers: {name: medians}}; peers take turns at each work."""
-    works = [work for work in all_work(given) if re.search(given.select, work.name)]
+    works = [work for work in all_work(given, shards) if re.search(given.select, work.name)]
     results = []
     filled = {}
     for peer in peers:
