@@ -173,18 +173,20 @@ void record_destroy(struct value *record, struct heap *heap)
     heap_free(heap, record, record_bytes(record));
 }
 
-bool record_is_large(const struct value *record)
-{
-    return record_encoding(record) == ENCODING_ROOT &&
-           compound_ops(record_type(record))->count(record_pointer(record)) > RECORD_LARGE;
-}
-
 bool record_free_some(struct value *record, struct heap *heap, size_t element_count)
 {
     void *root = record_pointer(record);
     if (!compound_ops(record_type(record))->free_some(root, heap, element_count))
         return false;
     heap_free(heap, record, record_bytes(record));
+    return true;
+}
+
+bool record_try_destroy(struct value *record, struct heap *heap)
+{
+    if (record_encoding(record) == ENCODING_ROOT)
+        return record_free_some(record, heap, RECORD_LARGE);
+    record_destroy(record, heap);
     return true;
 }
 

@@ -269,11 +269,13 @@ struct value *record_compact(struct value *record, struct heap *heap);
 void record_destroy(struct value *record, struct heap *heap);
 void record_drop_value(struct value *record, struct heap *heap); /* what hangs off it only */
 
-/* Has it so many elements that it should be freed in slices? */
-bool record_is_large(const struct value *record);
 /* Frees about `element_count` of the elements of a compound record; true when all is gone, the
  * record too. */
 bool record_free_some(struct value *record, struct heap *heap, size_t element_count);
+
+/* The same as record_destroy(), if few elements hang off the record; else false, and some are left
+ * for record_free_some(). */
+bool record_try_destroy(struct value *record, struct heap *heap);
 
 /* A block with room for `cap` bytes or some more; NULL when memory is short. */
 struct str_block *str_block_create(struct heap *heap, size_t cap);

@@ -145,10 +145,8 @@ uint8_t db_frequency(const struct db *db, const struct value *value)
 /* Frees a record that has left its table, in slices if that takes long. */
 static void discard(struct db *db, struct value *record)
 {
-    if (record_is_large(record))
+    if (!record_try_destroy(record, record_heap(record)))
         lazyfree_add_record(db->shard->lazyfree, record);
-    else
-        record_destroy(record, record_heap(record));
 }
 
 static void remove_at(struct db *db, const struct key *key, uint64_t *cell)
@@ -638,6 +636,14 @@ struct value *db_put_root(struct db *db, const struct key *key, enum type type, 
     record_set_pointer(record, root);
     put_record(db, key, record);
     return record;
+}
+
+void db_drop_root(struct db *db, enum type type, void *root)
+{
+    struct value *record = record_create(db->shard->heap, (struct bytes){0}, DB_NO_EXPIRE, type,
+                                         ENCODING_ROOT, sizeof(root));
+    record_set_pointer(record, root);
+    discard(db, record);
 }
 
 void db_put_copy(struct db *db, const struct key *key, const struct value *value)

@@ -104,6 +104,8 @@ void db_set_expire(struct db *db, const struct key *key, int64_t at_ms);
 struct value *db_take(struct db *db, const struct key *key);
 void db_put(struct db *db, const struct key *key, struct value *value); /* replaces */
 void db_drop_value(struct db *db, struct value *value);
+/* Frees a root of db_heap() that no key has, in slices if it is large. */
+void db_drop_root(struct db *db, enum type type, void *root);
 /* A copy of `value` (of any shard) under `key`, time to live included; replaces. */
 void db_put_copy(struct db *db, const struct key *key, const struct value *value);
 
