@@ -1,6 +1,7 @@
 /*
- * Leaves hold up to 61 items and are linked to their neighbours. An inner node holds for each child
- * how many items are below it, and the first of them: so a question is put to items only, and
+ * Leaves hold up to 61 items and are linked to their neighbours; an only leaf begins small and
+ * doubles, since most trees of a consumer group hold a few items. An inner node holds for each
+ * child how many items are below it, and the first of them: so a question is put to items only, and
  * mostly to those that few inner nodes hold, which stay in the cache.
  *
  * A node that is full is split in the middle, or, when what comes goes behind its end, at its end:
@@ -23,10 +24,17 @@
 
 struct tree_leaf {
     struct tree_leaf *prev, *next;
-    uint64_t len;
-    void *items[TREE_LEAF_ITEMS];
+    uint32_t len, cap;
+    void *items[];
 };
-static_assert(sizeof(struct tree_leaf) == 512, "a leaf fills its size class");
+
+#define FIRST_LEAF_ITEMS 5u
+#define LEAF_BYTES(cap) (sizeof(struct tree_leaf) + (cap) * sizeof(void *))
+/* A leaf grows to twice its bytes; the largest fills its size class too. */
+#define GROWN(cap) (2 * (cap) + 3)
+static_assert(LEAF_BYTES(FIRST_LEAF_ITEMS) == 64, "the first leaf fills a line");
+static_assert(LEAF_BYTES(TREE_LEAF_ITEMS) == 512, "a leaf fills its size class");
+static_assert(GROWN(GROWN(GROWN(FIRST_LEAF_ITEMS))) == TREE_LEAF_ITEMS, "it grows to just that");
 
 struct inner {
     uint64_t len;
@@ -164,11 +172,37 @@ static uint32_t split_point(uint32_t len, uint32_t index)
     return index == len ? len : len / 2;
 }
 
+static struct tree_leaf *create_leaf(struct tree *tree, struct heap *heap, uint32_t cap)
+{
+    struct tree_leaf *leaf = create_node(tree, heap, LEAF_BYTES(cap));
+    *leaf = (struct tree_leaf){.cap = cap};
+    return leaf;
+}
+
+static void free_leaf(struct tree *tree, struct heap *heap, struct tree_leaf *leaf)
+{
+    free_node(tree, heap, leaf, LEAF_BYTES(leaf->cap));
+}
+
+/* Makes room in a tree that is one leaf, or none, if that is not as large as leaves are. */
+static void grow_only_leaf(struct tree *tree, struct heap *heap)
+{
+    struct tree_leaf *old = tree->root;
+    if (old && (old->len < old->cap || old->cap == TREE_LEAF_ITEMS))
+        return;
+    struct tree_leaf *leaf = create_leaf(tree, heap, old ? GROWN(old->cap) : FIRST_LEAF_ITEMS);
+    if (old) {
+        leaf->len = old->len;
+        memcpy(leaf->items, old->items, old->len * sizeof *old->items);
+        free_leaf(tree, heap, old);
+    }
+    tree->root = leaf;
+}
+
 static struct tree_leaf *create_leaf_after(struct tree *tree, struct heap *heap,
                                            struct tree_leaf *leaf)
 {
-    struct tree_leaf *right = create_node(tree, heap, sizeof *right);
-    right->len = 0;
+    struct tree_leaf *right = create_leaf(tree, heap, TREE_LEAF_ITEMS);
     right->prev = leaf;
     right->next = leaf->next;
     if (right->next)
@@ -284,11 +318,8 @@ static void add_root(struct tree *tree, struct heap *heap, struct child left, st
 void tree_insert(struct tree *tree, struct heap *heap, uint64_t rank, void *item)
 {
     ASSERT(rank <= tree->count);
-    if (!tree->root) {
-        struct tree_leaf *leaf = create_node(tree, heap, sizeof *leaf);
-        *leaf = (struct tree_leaf){0};
-        tree->root = leaf;
-    }
+    if (tree->height == 0)
+        grow_only_leaf(tree, heap);
     struct path path;
     find_path(tree, rank, true, &path);
     tree->count++;
@@ -321,7 +352,7 @@ static void unlink_leaf(struct tree *tree, struct heap *heap, struct tree_leaf *
         leaf->prev->next = leaf->next;
     if (leaf->next)
         leaf->next->prev = leaf->prev;
-    free_node(tree, heap, leaf, sizeof *leaf);
+    free_leaf(tree, heap, leaf);
 }
 
 static void drop_child(struct inner *inner, uint32_t index)
@@ -395,7 +426,7 @@ static void lower_root(struct tree *tree, struct heap *heap)
         free_node(tree, heap, root, sizeof *root);
     }
     if (tree->count == 0) {
-        free_node(tree, heap, tree->root, sizeof(struct tree_leaf));
+        free_leaf(tree, heap, tree->root);
         tree->root = NULL;
     }
 }
@@ -460,11 +491,12 @@ static uint64_t audit_node(struct audit *audit, const void *node, uint32_t level
 {
     if (level == 0) {
         const struct tree_leaf *leaf = node;
-        ASSERT(leaf->len > 0 && leaf->len <= TREE_LEAF_ITEMS);
+        ASSERT(leaf->len > 0 && leaf->len <= leaf->cap);
+        ASSERT(leaf->cap == TREE_LEAF_ITEMS || (!leaf->prev && !leaf->next));
         ASSERT(leaf->prev == audit->last);
         ASSERT(!audit->last || audit->last->next == leaf);
         audit->last = leaf;
-        audit->node_bytes += heap_usable(sizeof *leaf);
+        audit->node_bytes += heap_usable(LEAF_BYTES(leaf->cap));
         return leaf->len;
     }
     const struct inner *inner = node;

@@ -19,8 +19,10 @@
 struct heap;
 struct tree_leaf;
 
-#define TREE_LEAF_ITEMS 61u /* at most; a leaf is then 512 bytes, a size class of the heap */
-#define TREE_FANOUT 31u     /* children of an inner node, at most */
+/* Items of a leaf, at most: 512 bytes, a size class of the heap. An only leaf is smaller, down to
+ * 64 bytes for 5 items. */
+#define TREE_LEAF_ITEMS 61u
+#define TREE_FANOUT 31u /* children of an inner node, at most */
 
 struct tree {
     void *root; /* a leaf if `height` is 0, else an inner node; NULL when empty */

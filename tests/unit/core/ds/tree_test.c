@@ -63,6 +63,21 @@ Test(tree, is_empty_as_a_zero_value)
     tree_validate(&tree);
 }
 
+Test(tree, is_small_while_it_holds_few_items)
+{
+    fill(1);
+    cr_assert_eq(tree.node_bytes, 64);
+    for (uint64_t i = 1; i < 200; i++) {
+        tree_insert(&tree, heap, rank_of(&tree, i), item_of(i));
+        tree_validate(&tree);
+    }
+    for (uint64_t i = 0; i < 200; i++) {
+        cr_assert_eq(number_of(tree_take(&tree, heap, 0)), i);
+        tree_validate(&tree);
+    }
+    cr_assert_eq(tree.node_bytes, 0);
+}
+
 Test(tree, keeps_items_at_their_ranks)
 {
     fill(10000);
