@@ -465,9 +465,12 @@ static bool add_spec(const struct key_spec *spec, const struct bytes *args, int6
 static int search_keys(const struct command *command, const struct bytes *args, uint32_t arg_count,
                        struct found *found)
 {
-    bool exact = command->keys[0].flags != 0; /* the specifications say it all */
+    /* What a command's own search finds is what it touches; what clients ask for, with flags, is
+     * what the specifications say if they can. */
+    bool asks_itself = command->find_keys && !found->flags;
+    bool exact = command->keys[0].flags != 0 && !asks_itself; /* the specifications say it all */
     for (const struct key_spec *spec = command->keys;
-         spec < command->keys + KEY_SPEC_MAX && spec->flags; spec++) {
+         exact && spec < command->keys + KEY_SPEC_MAX && spec->flags; spec++) {
         if (command->find_keys && spec->flags & (KEY_INCOMPLETE | KEY_VARIABLE_FLAGS)) {
             exact = false;
             break;

@@ -135,16 +135,16 @@ static enum status cmd_pfmerge(struct call *call)
     return OK;
 }
 
-/* Asked only when the specifications fail, which is without any source: the target is then alone.
- */
+/* The specifications ask for a source; the target may be alone. */
 static int pfmerge_find_keys(const struct bytes *args, uint32_t arg_count, uint32_t *out_index,
                              uint16_t *out_flags)
 {
     (void)args;
-    (void)arg_count;
-    out_index[0] = 1;
-    out_flags[0] = KEY_RW | KEY_ACCESS | KEY_INSERT;
-    return 1;
+    for (uint32_t i = 1; i < arg_count; i++) {
+        out_index[i - 1] = i;
+        out_flags[i - 1] = i == 1 ? KEY_RW | KEY_ACCESS | KEY_INSERT : KEY_RO | KEY_ACCESS;
+    }
+    return (int)arg_count - 1;
 }
 
 /* clang-format off */

@@ -42,6 +42,8 @@ static const struct command family[] = {
      .find_keys = find_two},
     {.name = "xread", .arity = -4,
      .keys = {{.flags = KEY_RO, .keyword = "STREAMS", .index = 1, .last = -1, .step = 1, .limit = 2}}},
+    {.name = "xreadgroup", .arity = -7, .find_keys = find_two,
+     .keys = {{.flags = KEY_RO, .keyword = "STREAMS", .index = 4, .last = -1, .step = 1, .limit = 2}}},
     {.name = "migrate", .arity = -6,
      .keys = {{.flags = KEY_RW, .keyword = "KEYS", .index = -2, .last = -1, .step = 1}}},
     {.name = "ping", .arity = -1, .flags = CMD_FAST},
@@ -232,6 +234,17 @@ Test(command_table, asks_the_command_where_no_specification_knows)
     cr_assert_eq(keys.flags[0], KEY_RO);
     cr_assert_eq(keys.flags[1], KEY_OW);
     expect("sort a", NULL, -1);
+}
+
+/* Where a command is planned, its own word counts; where clients ask, the specification's. */
+Test(command_table, asks_the_command_first_to_plan_it)
+{
+    const char *line = "xreadgroup GROUP g c STREAMS k >";
+    struct keys planned = keys_of(line, false), asked = keys_of(line, true);
+    cr_assert_eq(planned.count, 2);
+    cr_assert_eq(planned.index[1], 6);
+    cr_assert_eq(asked.count, 1);
+    cr_assert_eq(asked.index[0], 5);
 }
 
 Test(command_table, tells_what_is_done_to_keys)
