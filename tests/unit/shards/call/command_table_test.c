@@ -107,7 +107,7 @@ Test(command_table, folds_letters_and_nothing_else)
 
 Test(command_table, numbers_rows_without_a_gap)
 {
-    cr_assert_eq(command_count(), 13);
+    cr_assert_eq(command_count(), 14);
     for (uint32_t id = 0; id < command_count(); id++) {
         cr_assert_eq(command_at(id)->id, id);
         cr_assert_not_null(command_at(id)->name);
@@ -150,7 +150,7 @@ Test(command_table, renames_and_takes_away)
     cr_assert_str_eq(find("A-Name-That-Is-Long")->name, "get");
     cr_assert_eq(command_table_rename(BYTES("del"), BYTES("")), 0);
     cr_assert_null(find("del"));
-    cr_assert_eq(command_top_count(), 10);
+    cr_assert_eq(command_top_count(), 11);
     cr_assert_eq(command_table_rename(BYTES("del"), BYTES("x")), -ENOENT);
     cr_assert_eq(command_table_rename(BYTES("mset"), BYTES("Ping")), -EEXIST);
     cr_assert_not_null(find("mset"));
