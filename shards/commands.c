@@ -8,6 +8,7 @@
     FAMILY(string_commands, "string")                                                              \
     FAMILY(string_many_commands, "string")                                                         \
     FAMILY(string_range_commands, "string")                                                        \
+    FAMILY(string_if_commands, "string")                                                           \
     FAMILY(counter_commands, "string")                                                             \
     FAMILY(lcs_commands, "string")                                                                 \
     FAMILY(list_commands, "list")                                                                  \

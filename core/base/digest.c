@@ -5,6 +5,8 @@
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 void digest_sha1(struct bytes input, uint8_t out[DIGEST_SHA1_LEN])
 {
@@ -14,6 +16,13 @@ void digest_sha1(struct bytes input, uint8_t out[DIGEST_SHA1_LEN])
 void digest_sha256(struct bytes input, uint8_t out[DIGEST_SHA256_LEN])
 {
     SHA256((const unsigned char *)input.ptr, input.len, out);
+}
+
+void digest_xxh3(struct bytes input, uint8_t out[DIGEST_XXH3_LEN])
+{
+    XXH64_canonical_t canonical;
+    XXH64_canonicalFromHash(&canonical, XXH3_64bits(input.ptr, input.len));
+    memcpy(out, canonical.digest, DIGEST_XXH3_LEN);
 }
 
 void digest_hex(char *to, const uint8_t *bytes, size_t len)

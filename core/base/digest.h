@@ -1,5 +1,6 @@
 /*
- * digest: SHA-1 and SHA-256, for names that are digests (scripts, datasets, passwords).
+ * digest: SHA-1 and SHA-256, for names that are digests (scripts, datasets, passwords), and XXH3,
+ * for comparing only: fast, and easily forged.
  *
  * One call, whole input. Thread: any.
  */
@@ -9,9 +10,12 @@
 
 #define DIGEST_SHA1_LEN 20u   /* bytes */
 #define DIGEST_SHA256_LEN 32u /* bytes */
+#define DIGEST_XXH3_LEN 8u    /* bytes */
 
 void digest_sha1(struct bytes input, uint8_t out[DIGEST_SHA1_LEN]);
 void digest_sha256(struct bytes input, uint8_t out[DIGEST_SHA256_LEN]);
+/* Without a seed, the highest byte first: everybody's digest of the same bytes is the same. */
+void digest_xxh3(struct bytes input, uint8_t out[DIGEST_XXH3_LEN]);
 
 /* Two lower-case digits a byte, no terminator; `to` has 2 * len bytes. */
 void digest_hex(char *to, const uint8_t *bytes, size_t len);

@@ -7,11 +7,12 @@
 #include "shards/call/call.h"
 #include "shards/local/db.h"
 
-bool key_batch_next(struct key_batch *batch, struct call *call, uint32_t *at, uint32_t step)
+bool key_batch_before(struct key_batch *batch, struct call *call, uint32_t *at, uint32_t end,
+                      uint32_t step)
 {
     uint32_t count = 0, index = *at;
     batch->first = index;
-    for (; count < KEY_BATCH_MAX && index < call->arg_count; index += step, count++) {
+    for (; count < KEY_BATCH_MAX && index < end; index += step, count++) {
         batch->keys[count] = call_key(call, index);
         batch->dbs[count] = call_db(call, index);
     }
@@ -24,4 +25,9 @@ bool key_batch_next(struct key_batch *batch, struct call *call, uint32_t *at, ui
         }
     }
     return count > 0;
+}
+
+bool key_batch_next(struct key_batch *batch, struct call *call, uint32_t *at, uint32_t step)
+{
+    return key_batch_before(batch, call, at, call->arg_count, step);
 }

@@ -23,6 +23,9 @@ struct key_batch {
     struct db *dbs[KEY_BATCH_MAX];
 };
 
-/* Fills `batch` with the keys from word `*at` on, each `step`-th, and moves `*at` past them. False
- * when there is no word left. */
+/* Fills `batch` with the keys from word `*at` on, each `step`-th before the word `end`, and moves
+ * `*at` past them. False when there is none left. */
+bool key_batch_before(struct key_batch *batch, struct call *call, uint32_t *at, uint32_t end,
+                      uint32_t step);
+/* The same up to the last word. */
 bool key_batch_next(struct key_batch *batch, struct call *call, uint32_t *at, uint32_t step);

@@ -1,97 +1,17 @@
 /*
  * string: GET, SET and their kin, which read or replace the whole string at one key.
  *
- * SET and GETEX share a grammar of options, kept in one table. A word that clashes with an earlier
- * one, or lacks its number, is a syntax error; one that is repeated is not, and its last number
- * counts. Times are checked only where Redis does: SET before it looks at the key, GETEX after.
+ * Times are checked only where Redis does: SET before it looks at the key, GETEX after.
  */
 #include "core/type/str.h"
 #include "net/reply.h"
 #include "shards/call/call.h"
 #include "shards/call/command.h"
+#include "shards/cmd/string_options.h"
 #include "shards/local/db.h"
 
-#define IF_ABSENT (1u << 0)  /* NX */
-#define IF_PRESENT (1u << 1) /* XX */
-#define GIVE_OLD (1u << 2)   /* GET */
-#define KEEP_TTL (1u << 3)
-#define DROP_TTL (1u << 4) /* PERSIST */
-#define IN_SECONDS (1u << 5)
-#define IN_MS (1u << 6)
-#define AT_SECONDS (1u << 7)
-#define AT_MS (1u << 8)
-#define ANY_TIME (IN_SECONDS | IN_MS | AT_SECONDS | AT_MS)
-#define ANY_TTL (KEEP_TTL | DROP_TTL | ANY_TIME)
-
-#define SET_OPTIONS (IF_ABSENT | IF_PRESENT | GIVE_OLD | KEEP_TTL | ANY_TIME)
-#define GETEX_OPTIONS (DROP_TTL | ANY_TIME)
-
-/* clang-format off */
-static const struct option {
-    const char *word;
-    uint32_t bit;
-    uint32_t clashes; /* with these, if they came before */
-} options[] = {
-    {"NX",      IF_ABSENT,  IF_PRESENT},
-    {"XX",      IF_PRESENT, IF_ABSENT},
-    {"GET",     GIVE_OLD,   0},
-    {"KEEPTTL", KEEP_TTL,   ANY_TTL & ~KEEP_TTL},
-    {"PERSIST", DROP_TTL,   ANY_TTL & ~DROP_TTL},
-    {"EX",      IN_SECONDS, ANY_TTL & ~IN_SECONDS},
-    {"PX",      IN_MS,      ANY_TTL & ~IN_MS},
-    {"EXAT",    AT_SECONDS, ANY_TTL & ~AT_SECONDS},
-    {"PXAT",    AT_MS,      ANY_TTL & ~AT_MS},
-};
-/* clang-format on */
-
-struct chosen {
-    uint32_t bits;
-    uint32_t time_index; /* of the word that is the time, if any of ANY_TIME */
-};
-
-static const struct option *option_find(struct bytes word, uint32_t allowed)
-{
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        if ((options[i].bit & allowed) && bytes_is(word, options[i].word))
-            return &options[i];
-    }
-    return NULL;
-}
-
-static enum status parse_options(const struct call *call, uint32_t first, uint32_t allowed,
-                                 struct chosen *out)
-{
-    struct chosen chosen = {0};
-    for (uint32_t i = first; i < call->arg_count; i++) {
-        const struct option *option = option_find(call_arg(call, i), allowed);
-        if (!option || (chosen.bits & option->clashes))
-            return ERR_SYNTAX;
-        if (option->bit & ANY_TIME) {
-            if (++i == call->arg_count)
-                return ERR_SYNTAX;
-            chosen.time_index = i;
-        }
-        chosen.bits |= option->bit;
-    }
-    *out = chosen;
-    return OK;
-}
-
-/* Reads the word at `index` as the time that the one bit of ANY_TIME in `form` says. */
-static enum status parse_time(const struct call *call, uint32_t index, uint32_t form,
-                              int64_t *out_at_ms)
-{
-    int64_t at_ms;
-    TRY(call_arg_int(call, index, &at_ms));
-    if (at_ms <= 0)
-        return ERR_INVALID_EXPIRE;
-    if ((form & (IN_SECONDS | AT_SECONDS)) && __builtin_mul_overflow(at_ms, 1000, &at_ms))
-        return ERR_INVALID_EXPIRE;
-    if ((form & (IN_SECONDS | IN_MS)) && __builtin_add_overflow(at_ms, call_now_ms(call), &at_ms))
-        return ERR_INVALID_EXPIRE;
-    *out_at_ms = at_ms;
-    return OK;
-}
+#define SET_OPTIONS (STRING_ANY_CONDITION | STRING_GIVE_OLD | STRING_KEEP_TTL | STRING_ANY_TIME)
+#define GETEX_OPTIONS (STRING_DROP_TTL | STRING_ANY_TIME)
 
 static void reply_string(struct reply *reply, const struct value *value)
 {
@@ -121,8 +41,8 @@ static enum status cmd_getdel(struct call *call)
 
 static enum status cmd_getex(struct call *call)
 {
-    struct chosen chosen;
-    TRY(parse_options(call, 2, GETEX_OPTIONS, &chosen));
+    struct string_options options;
+    TRY(string_options_read(call, 2, GETEX_OPTIONS, &options));
 
     const struct value *value;
     TRY(db_find(call->db, &call->key, TYPE_STRING, &value));
@@ -130,48 +50,54 @@ static enum status cmd_getex(struct call *call)
         reply_null(call->reply);
         return OK;
     }
-    int64_t at_ms = DB_NO_EXPIRE;
-    if (chosen.bits & ANY_TIME)
-        TRY(parse_time(call, chosen.time_index, chosen.bits, &at_ms));
+    int64_t at_ms;
+    TRY(string_options_time(call, &options, &at_ms));
 
     reply_string(call->reply, value);
-    if ((chosen.bits & ANY_TIME) && at_ms <= call_now_ms(call))
+    if ((options.bits & STRING_ANY_TIME) && at_ms <= call_now_ms(call))
         (void)db_delete(call->db, &call->key);
-    else if ((chosen.bits & ANY_TTL) && at_ms != value_expire_at_ms(value))
+    else if ((options.bits & STRING_ANY_TTL) && at_ms != value_expire_at_ms(value))
         db_set_expire(call->db, &call->key, at_ms);
     return OK;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+/* Replies with the old string if asked for, and says whether the new one is to be put. */
+static enum status look_at_old(struct call *call, const struct string_options *options,
+                               bool *out_met)
+{
+    const struct value *old;
+    if (options->bits & STRING_GIVE_OLD) {
+        TRY(db_find(call->db, &call->key, TYPE_STRING, &old));
+        reply_string(call->reply, old);
+    } else {
+        old = db_lookup_to_write(call->db, &call->key);
+    }
+    return string_options_meet(call, options, old, out_met);
+}
+
 static enum status cmd_set(struct call *call)
 {
-    struct chosen chosen = {0};
+    struct string_options options = {0};
     if (call->arg_count > 3)
-        TRY(parse_options(call, 3, SET_OPTIONS, &chosen));
-    int64_t at_ms = chosen.bits & KEEP_TTL ? DB_KEEP_TTL : DB_NO_EXPIRE;
-    if (chosen.bits & ANY_TIME)
-        TRY(parse_time(call, chosen.time_index, chosen.bits, &at_ms));
+        TRY(string_options_read(call, 3, SET_OPTIONS, &options));
+    int64_t at_ms;
+    TRY(string_options_time(call, &options, &at_ms));
 
-    if (chosen.bits & (GIVE_OLD | IF_ABSENT | IF_PRESENT)) {
-        const struct value *old;
-        if (chosen.bits & GIVE_OLD) {
-            TRY(db_find(call->db, &call->key, TYPE_STRING, &old));
-            reply_string(call->reply, old);
-        } else {
-            old = db_lookup_to_write(call->db, &call->key);
-        }
-        if (old ? chosen.bits & IF_ABSENT : chosen.bits & IF_PRESENT) {
-            if (!(chosen.bits & GIVE_OLD))
-                reply_null(call->reply);
-            return OK;
-        }
-    }
+    bool met = true;
+    if (options.bits & (STRING_GIVE_OLD | STRING_ANY_CONDITION))
+        TRY(look_at_old(call, &options, &met));
     /* A time that is already past is stored like any other: the key is then expired, not refused.
      */
-    db_put_string(call->db, &call->key, call_arg(call, 2), at_ms);
-    if (!(chosen.bits & GIVE_OLD))
+    if (met)
+        db_put_string(call->db, &call->key, call_arg(call, 2), at_ms);
+    if (options.bits & STRING_GIVE_OLD)
+        return OK;
+    if (met)
         reply_ok(call->reply);
+    else
+        reply_null(call->reply);
     return OK;
 }
 
@@ -187,7 +113,7 @@ static enum status cmd_setnx(struct call *call)
 static enum status set_with_time(struct call *call, uint32_t form)
 {
     int64_t at_ms;
-    TRY(parse_time(call, 2, form, &at_ms));
+    TRY(string_options_time(call, &(struct string_options){.bits = form, .time_index = 2}, &at_ms));
     db_put_string(call->db, &call->key, call_arg(call, 3), at_ms);
     reply_ok(call->reply);
     return OK;
@@ -195,12 +121,12 @@ static enum status set_with_time(struct call *call, uint32_t form)
 
 static enum status cmd_setex(struct call *call)
 {
-    return set_with_time(call, IN_SECONDS);
+    return set_with_time(call, STRING_IN_SECONDS);
 }
 
 static enum status cmd_psetex(struct call *call)
 {
-    return set_with_time(call, IN_MS);
+    return set_with_time(call, STRING_IN_MS);
 }
 
 static enum status cmd_getset(struct call *call)
@@ -210,16 +136,20 @@ static enum status cmd_getset(struct call *call)
     return OK;
 }
 
-/* The key is where it always is; whether its old value is read depends on the words. */
+/* The key is where it always is; whether its old string is compared or given depends on the words.
+ */
 static int set_find_keys(const struct bytes *args, uint32_t arg_count, uint32_t *out_index,
                          uint16_t *out_flags)
 {
-    out_index[0] = 1;
-    out_flags[0] = KEY_OW | KEY_UPDATE;
+    static const char *const comparing[] = {"IFEQ", "IFNE", "IFDEQ", "IFDNE"};
+    bool compares = false, gives = false;
     for (uint32_t i = 3; i < arg_count; i++) {
-        if (bytes_is(args[i], "GET"))
-            out_flags[0] = KEY_RW | KEY_ACCESS | KEY_UPDATE;
+        gives |= bytes_is(args[i], "GET");
+        for (size_t j = 0; j < sizeof(comparing) / sizeof(comparing[0]); j++)
+            compares |= bytes_is(args[i], comparing[j]);
     }
+    out_index[0] = 1;
+    out_flags[0] = (compares || gives ? KEY_RW : KEY_OW) | (gives ? KEY_ACCESS : 0) | KEY_UPDATE;
     return 1;
 }
 
@@ -255,7 +185,8 @@ const struct command string_commands[] = {
     {.name = "set", .arity = -3, .run = cmd_set, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE_FLAGS),
      .find_keys = set_find_keys, .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_STRING,
-     .syntax = "key value [NX | XX]@2.6.12 [GET]@6.2.0 "
+     .syntax = "key value [NX | XX | IFEQ ifeq-value@8.4.0 | IFNE ifne-value@8.4.0 | "
+               "IFDEQ ifdeq-digest@8.4.0 | IFDNE ifdne-digest@8.4.0]@2.6.12 [GET]@6.2.0 "
                "[EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | "
                "PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
      .since = "1.0.0", .cost = "O(1)",

@@ -33,6 +33,19 @@ Test(digest, is_the_published_sha256)
     expect_sha256(BYTES("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+/* What Redis's page on DIGEST shows for "Hello world", and xxHash's own tests for nothing. */
+Test(digest, is_the_published_xxh3)
+{
+    uint8_t digest[DIGEST_XXH3_LEN];
+    char text[2 * DIGEST_XXH3_LEN];
+    digest_xxh3(BYTES("Hello world"), digest);
+    digest_hex(text, digest, sizeof(digest));
+    cr_expect(bytes_equal(bytes_of(text, sizeof(text)), BYTES("b6acb9d84a38ff74")));
+    digest_xxh3(BYTES(""), digest);
+    digest_hex(text, digest, sizeof(digest));
+    cr_expect(bytes_equal(bytes_of(text, sizeof(text)), BYTES("2d06800538d394c2")));
+}
+
 Test(digest, compares_all_bytes)
 {
     cr_expect(digest_equal("secret", "secret", 6));
