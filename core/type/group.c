@@ -115,7 +115,7 @@ struct group *group_create(struct stream *stream, struct heap *heap, struct byte
     return group;
 }
 
-struct group_list *group_take(struct stream *stream, struct heap *heap, struct group *group)
+struct group_list *group_detach(struct stream *stream, struct heap *heap, struct group *group)
 {
     uint64_t rank;
     ASSERT(look_up_group(stream->groups, group_name(group), &rank) == group);

@@ -75,7 +75,7 @@ struct group *group_create(struct stream *stream, struct heap *heap, struct byte
                            struct stream_id last_id, int64_t entries_read);
 /* Takes a group out of its stream. Returns a list of its own that holds it, to be freed, or given
  * to another stream that has none. */
-struct group_list *group_take(struct stream *stream, struct heap *heap, struct group *group);
+struct group_list *group_detach(struct stream *stream, struct heap *heap, struct group *group);
 
 /* ---- Consumers ---- */
 

@@ -102,7 +102,7 @@ Test(group, is_taken_out_whole)
     struct group *group = create("g");
     cr_assert(create("other"));
     group_deliver(group, heap, join(group, "c"), id_of(1), 5);
-    struct stream grave = {.groups = group_take(&stream, heap, group)};
+    struct stream grave = {.groups = group_detach(&stream, heap, group)};
     cr_assert_null(group_find(&stream, BYTES("g")));
     cr_assert_eq(group_count(&stream), 1);
     cr_assert_eq(group_find(&grave, BYTES("g")), group);
