@@ -8,8 +8,8 @@
  * deleted entry stays as a tombstone until its whole node goes, as Redis has it.
  *
  * Ids        are larger than all before; `last_id` may be larger than the last entry's.
- * Groups     of consumers hang off the stream and are group.h's business. stream.c calls it when a
- *            stream is measured, copied or freed, and nowhere else.
+ * Groups     of consumers hang off the stream and are stream_group.h's business. stream.c calls it
+ *            when a stream is measured, copied or freed, and nowhere else.
  * Empty      streams exist: a stream without entries is still a key.
  * Memory     from the heap that each changing function is given, always the same. What is put in
  *            must not be borrowed from the stream itself.
@@ -27,7 +27,7 @@
 #define STREAM_NODE_ENTRIES_DEFAULT 100u  /* stream-node-max-entries */
 #define STREAM_ENTRY_BYTES_MAX (1u << 30) /* of all an entry's fields and values */
 
-struct group_list;
+struct stream_group_list;
 
 /* ---- Ids ---- */
 
@@ -68,14 +68,14 @@ struct stream_node {
 };
 
 /* The counters are for all to read. Besides the functions here, XSETID and loaders write last_id,
- * max_deleted_id and entries_added; group.h owns what `groups` points to. */
+ * max_deleted_id and entries_added; stream_group.h owns what `groups` points to. */
 struct stream {
     uint64_t length;                 /* entries, tombstones not counted */
     uint64_t entries_added;          /* ever */
     struct stream_id first_id;       /* of the first entry; 0-0 when empty */
     struct stream_id last_id;        /* the largest that was ever given */
     struct stream_id max_deleted_id; /* of the largest entry that XDEL took; 0-0: none */
-    struct group_list *groups;       /* NULL: there was never one */
+    struct stream_group_list *groups; /* NULL: there was never one */
     struct stream_node tail;         /* the last node; pack NULL: there are no nodes */
     struct tree older;               /* of struct stream_node, all before `tail` */
 };
@@ -151,7 +151,7 @@ void stream_append(struct stream *stream, struct heap *heap, const struct stream
                    struct stream_id id, const struct bytes *words, uint32_t pair_count);
 
 /* Deletes an entry, as XDEL does: max_deleted_id tells of it. False when there is none. Groups are
- * left alone: group.h decides about them before. */
+ * left alone: stream_group.h decides about them before. */
 bool stream_delete(struct stream *stream, struct heap *heap, struct stream_id id);
 
 /* What becomes of what groups know about an entry that is to go. */
