@@ -573,6 +573,33 @@ uint32_t pack_delete(struct pack **pack, struct heap *heap, uint32_t at, uint32_
     return unless_end(*pack, at);
 }
 
+void pack_interleave_int(struct pack **pack, struct heap *heap, uint32_t group_len, int64_t number)
+{
+    struct draft draft = draft_int(number);
+    uint32_t extra_len = draft_len(&draft);
+    uint32_t count = pack_count(*pack);
+    ASSERT(count % group_len == 0);
+    uint64_t wanted_bytes = pack_bytes(*pack) + (uint64_t)count / group_len * extra_len;
+    ASSERT(wanted_bytes <= PACK_BYTES_MAX);
+    struct pack *made = heap_alloc(heap, wanted_bytes);
+    uint32_t from = PACK_HEADER_LEN, to = PACK_HEADER_LEN;
+    for (uint32_t i = 0; i < count / group_len; i++) {
+        uint32_t end = from;
+        for (uint32_t k = 0; k < group_len; k++)
+            end += entry_len(bytes_in(*pack) + end);
+        memcpy(bytes_at(made, to), bytes_at(*pack, from), end - from);
+        to += end - from;
+        draft_write(&draft, bytes_at(made, to));
+        to += extra_len;
+        from = end;
+    }
+    *bytes_at(made, to) = END_MARK;
+    set_bytes(made, (uint32_t)wanted_bytes);
+    set_header_count(made, count + count / group_len);
+    pack_destroy(*pack, heap);
+    *pack = made;
+}
+
 void pack_join(struct pack **pack, struct heap *heap, const struct pack *from)
 {
     uint32_t known = header_count(*pack);

@@ -113,6 +113,9 @@ void pack_replace_int(struct pack **pack, struct heap *heap, uint32_t at, int64_
  * there now, PACK_NONE at the end. */
 uint32_t pack_delete(struct pack **pack, struct heap *heap, uint32_t at, uint32_t count);
 
+/* Puts `number` behind every group of `group_len` entries; the last may not be broken off. */
+void pack_interleave_int(struct pack **pack, struct heap *heap, uint32_t group_len, int64_t number);
+
 /* Appends all entries of `from`, which stays as it is; another pack. */
 void pack_join(struct pack **pack, struct heap *heap, const struct pack *from);
 /* Moves the entries from `at` on (PACK_NONE: none) into a new pack. */

@@ -286,6 +286,21 @@ Test(pack, is_joined_and_split)
     pack_destroy(other, heap);
 }
 
+Test(pack, takes_a_number_behind_each_group_of_entries)
+{
+    pack_interleave_int(&pack, heap, 2, 0);
+    cr_assert_eq(pack_count(pack), 0);
+    static const char *const texts[] = {"a", "1", "some text", "12345"};
+    for (int i = 0; i < 4; i++)
+        append(texts[i]);
+    pack_interleave_int(&pack, heap, 2, 1000);
+    static const char *const wanted[] = {"a", "1", "1000", "some text", "12345", "1000"};
+    cr_assert_eq(pack_count(pack), 6);
+    cr_assert(pack_is_valid(whole(pack)));
+    for (int i = 0; i < 6; i++)
+        expect_entry(pack_seek(pack, i), wanted[i]);
+}
+
 Test(pack, counts_by_walking_when_the_header_cannot_say)
 {
     for (uint32_t i = 0; i < PACK_COUNT_UNKNOWN - 1; i++)
