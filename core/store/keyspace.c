@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "core/base/check.h"
+#include "core/type/hash.h"
 
 #define COMPACT_BATCH 64u
 #define PLACES 16u /* in a bucket, for keyspace_random(); hardly any has more items */
@@ -31,7 +32,7 @@ void keyspace_destroy(struct keyspace *keyspace, struct heap *heap)
 {
     if (!keyspace)
         return;
-    ASSERT(keyspace->count == 0);
+    ASSERT(keyspace->count == 0 && agenda_count(&keyspace->agenda) == 0);
     if (keyspace->groups)
         heap_free(heap, keyspace->groups, sizeof *keyspace->groups);
     heap_free(heap, keyspace, sizeof *keyspace);
@@ -99,21 +100,69 @@ static void remove_table(struct keyspace *keyspace, struct heap *heap, uint32_t 
     group->present &= ~bit;
 }
 
+/* ---- What is due inside of records ---- */
+
+/* NULL of what is no hash, and of a hash whose fields never had a time. */
+static inline struct agenda_item *agenda_item_of(const struct value *record)
+{
+    if (likely(record_type(record) != TYPE_HASH))
+        return NULL;
+    return hash_agenda_item(record_pointer(record));
+}
+
+void keyspace_schedule(struct keyspace *keyspace, struct heap *heap, const struct key *key,
+                       struct value *record)
+{
+    struct agenda_item *item = agenda_item_of(record);
+    if (likely(!item))
+        return;
+    int64_t first_at_ms = hash_first_expiry_ms(record_pointer(record));
+    item->place = (uint64_t)key->slot << 32 | key->hash >> 32;
+    if (first_at_ms == HASH_NO_TTL)
+        agenda_strike(&keyspace->agenda, heap, item);
+    else
+        agenda_put(&keyspace->agenda, heap, item, first_at_ms);
+}
+
+void keyspace_unschedule(struct keyspace *keyspace, struct heap *heap, struct value *record)
+{
+    struct agenda_item *item = agenda_item_of(record);
+    if (unlikely(item != NULL))
+        agenda_strike(&keyspace->agenda, heap, item);
+}
+
+static inline bool has_root(const void *item, const void *wanted)
+{
+    const struct value *record = item;
+    return record_type(record) == TYPE_HASH && record_pointer(record) == wanted;
+}
+
+struct value *keyspace_first_due(const struct keyspace *keyspace, int64_t now_ms)
+{
+    struct agenda_item *item = agenda_first(&keyspace->agenda);
+    if (!item || item->at_ms >= now_ms)
+        return NULL;
+    const struct table *table = keyspace_table(keyspace, (uint32_t)(item->place >> 32));
+    ASSERT(table);
+    uint64_t *cell = table_find(table, item->place << 32, has_root, hash_of_agenda_item(item));
+    ASSERT(cell);
+    return table_item(*cell);
+}
+
 /* ---- Changing ---- */
 
 void keyspace_insert(struct keyspace *keyspace, struct heap *heap, const struct key *key,
                      struct value *record)
 {
     struct table *table = keyspace_table(keyspace, key->slot);
-    size_t before = heap_live(heap);
     if (unlikely(!table))
         table = add_table(keyspace, heap, key->slot);
     bool has_ttl = record_has_ttl(record);
     table_insert(table, heap, &record_ops, key->hash, record, has_ttl);
-    keyspace->table_bytes += heap_live(heap) - before;
     keyspace->groups->counts[key->slot / KEYSPACE_GROUP_SLOTS]++;
     keyspace->count++;
     keyspace->ttl_count += has_ttl;
+    keyspace_schedule(keyspace, heap, key, record);
 }
 
 void keyspace_replace(struct keyspace *keyspace, uint64_t *cell, struct value *record)
@@ -134,14 +183,13 @@ struct value *keyspace_remove(struct keyspace *keyspace, struct heap *heap, cons
 {
     struct value *record = table_item(*cell);
     struct table *table = keyspace_table(keyspace, key->slot);
+    keyspace_unschedule(keyspace, heap, record);
     keyspace->ttl_count -= (bool)(*cell & TABLE_MARK);
-    size_t before = heap_live(heap);
     table_remove(table, heap, &record_ops, key->hash, cell);
     keyspace->count--;
     keyspace->groups->counts[key->slot / KEYSPACE_GROUP_SLOTS]--;
     if (unlikely(table->count == 0))
         remove_table(keyspace, heap, key->slot);
-    keyspace->table_bytes += heap_live(heap) - before;
     return record;
 }
 
@@ -264,6 +312,9 @@ uint64_t *keyspace_random(const struct keyspace *keyspace, struct rng *rng)
 bool keyspace_drain(struct keyspace *keyspace, struct heap *heap, uint64_t budget,
                     table_visit_fn visit, void *context)
 {
+    /* First, since its items are parts of the values. */
+    if (!agenda_drain(&keyspace->agenda, heap, budget))
+        return false;
     while (keyspace->groups && keyspace->drained < KEYSPACE_GROUPS) {
         struct keyspace_group *group = &keyspace->groups->groups[keyspace->drained];
         uint32_t len = group_len(group);
@@ -279,7 +330,6 @@ bool keyspace_drain(struct keyspace *keyspace, struct heap *heap, uint64_t budge
     }
     keyspace->drained = 0;
     keyspace->count = keyspace->ttl_count = 0;
-    keyspace->table_bytes = keyspace->groups ? heap_usable(sizeof *keyspace->groups) : 0;
     return true;
 }
 
@@ -306,7 +356,7 @@ void keyspace_add_stats(const struct keyspace *keyspace, struct table_stats *sta
 }
 
 struct validation {
-    uint64_t count, ttl_count;
+    uint64_t count, ttl_count, scheduled_count;
     uint32_t slot;
 };
 
@@ -318,6 +368,13 @@ static void validate_cell(void *context, uint64_t *cell)
     ASSERT(record_has_ttl(record) == (bool)(*cell & TABLE_MARK));
     seen->count++;
     seen->ttl_count += record_has_ttl(record);
+    const struct agenda_item *item = agenda_item_of(record);
+    bool is_scheduled = item && item->at_ms != AGENDA_NOWHERE;
+    seen->scheduled_count += is_scheduled;
+    if (is_scheduled)
+        ASSERT(item->at_ms == hash_first_expiry_ms(record_pointer(record)));
+    else
+        ASSERT(!item || hash_ttl_count(record_pointer(record)) == 0);
 }
 
 void keyspace_validate(const struct keyspace *keyspace)
@@ -340,9 +397,8 @@ void keyspace_validate(const struct keyspace *keyspace)
         ASSERT(group_count == keyspace->groups->counts[i]);
         ASSERT((group->tables != NULL) == (group->present != 0));
     }
-    struct table_stats stats = {0};
-    keyspace_add_stats(keyspace, &stats);
-    ASSERT(stats.bytes == keyspace->table_bytes);
     ASSERT(seen.count == keyspace->count);
     ASSERT(seen.ttl_count == keyspace->ttl_count);
+    ASSERT(seen.scheduled_count == agenda_count(&keyspace->agenda));
+    agenda_validate(&keyspace->agenda);
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/base/rng.h"
+#include "core/ds/agenda.h"
 #include "core/ds/table.h"
 #include "core/store/key.h"
 #include "core/type/record.h"
@@ -30,8 +31,8 @@ struct keyspace_groups {
 struct keyspace {
     uint64_t count;                 /* records */
     uint64_t ttl_count;             /* of those, with a time to live */
-    size_t table_bytes;             /* that the tables and their heads take */
     struct keyspace_groups *groups; /* NULL until the first record comes */
+    struct agenda agenda;           /* hashes by when their first field may be due */
     uint32_t drained;               /* groups that keyspace_drain() has done */
 };
 
@@ -84,7 +85,8 @@ static inline void keyspace_prefetch(const struct keyspace *keyspace, const stru
 void keyspace_insert(struct keyspace *keyspace, struct heap *heap, const struct key *key,
                      struct value *record);
 
-/* Puts another record of the same name into `cell`; what was there is the caller's. */
+/* Puts another record of the same name into `cell`; what was there is the caller's. If the value is
+ * another one too, the caller calls keyspace_unschedule() before and keyspace_schedule() after. */
 void keyspace_replace(struct keyspace *keyspace, uint64_t *cell, struct value *record);
 
 /* To be told when a record has got or lost its time to live without moving. */
@@ -93,6 +95,15 @@ void keyspace_ttl_changed(struct keyspace *keyspace, uint64_t *cell);
 /* Takes the record at `key` out, which keyspace_find() found in `cell`. It is the caller's. */
 struct value *keyspace_remove(struct keyspace *keyspace, struct heap *heap, const struct key *key,
                               uint64_t *cell);
+
+/* To be told when the first of the times of a hash's fields may have become another, or that the
+ * record at `key` has another value. No effect on what has no fields. */
+void keyspace_schedule(struct keyspace *keyspace, struct heap *heap, const struct key *key,
+                       struct value *record);
+/* To be told before a value leaves its record. */
+void keyspace_unschedule(struct keyspace *keyspace, struct heap *heap, struct value *record);
+/* The hash whose field is the first to be due, if that is before `now_ms`; else NULL. */
+struct value *keyspace_first_due(const struct keyspace *keyspace, int64_t now_ms);
 
 /* Positions of a walk over all records, in the order of slot and hash: `slot << 32 | highest 32
  * bits of the hash`, so they stay meaningful while tables grow and shrink. */

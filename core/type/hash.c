@@ -1,227 +1,141 @@
 /*
- * A `struct hash *` is the address of a pack, or of a `struct fields` with IS_TABLE set. A small
- * hash so takes nothing beside its pack.
- *
- * An item of a table is one block:
- *
- *     u8 length of the field   u8 length of the value   field   value
- *     0xff                     0      u64 length of the field   u64 of the value   field   value
- *
- * A value that is replaced by one of the same size class stays in its block.
+ * A `struct hash *` is the address of a pack, or of a `struct hash_large` with IS_TABLE set. A
+ * small hash so takes nothing beside its pack. With IS_TIMED set it is the address of a `struct
+ * lease`, whose `body` is then such a word. A lease stays where it is while what it holds becomes
+ * something else, since an agenda has its address.
  */
 #include "core/type/hash.h"
 
-#include "core/base/arena.h"
-#include "core/base/bits.h"
 #include "core/base/check.h"
-#include "core/base/fingerprint.h"
 #include "core/base/heap.h"
 #include "core/base/rng.h"
-#include "core/ds/table.h"
+#include "core/type/hash_large.h"
+#include "core/type/hash_small.h"
 
 #define IS_TABLE ((uintptr_t)1)
-#define SHORT_MAX 254u /* bytes of a field and of a value whose lengths are a byte each */
-#define LONG_ITEM 0xff
-#define SHORT_HEADER_LEN 2u
-#define LONG_HEADER_LEN 18u
-#define CURSOR_SHIFT 32 /* the bits of a hash that order a table, as a cursor */
+#define IS_TIMED ((uintptr_t)2)
+#define TAGS (IS_TABLE | IS_TIMED)
 
 /* A sample of less than one in so many is drawn field by field, others in one pass over all. */
 #define SAMPLE_FEW 4u
+/* So often a field is drawn anew that has passed; then all are looked at. */
+#define RANDOM_TRIES 64u
 
-#define BUCKET_PLACES 16u /* hardly a bucket has more items */
-
-struct fields {
-    struct table table;
-    uint64_t item_bytes; /* of all items, as the heap counts them */
+struct lease {
+    struct agenda_item item; /* first: hash_of_agenda_item() */
+    uintptr_t body;          /* a pack of triples, or a timed table | IS_TABLE */
 };
 
-struct item {
-    uint8_t field_len; /* or LONG_ITEM */
-    uint8_t value_len;
-    char body[];
-};
+/* ---- What it is ---------------------------------------------------------------------------- */
+
+bool hash_is_timed(const struct hash *hash)
+{
+    return (uintptr_t)hash & IS_TIMED;
+}
+
+static struct lease *lease_of(const struct hash *hash)
+{
+    return (struct lease *)((uintptr_t)hash & ~TAGS);
+}
+
+static struct hash *of_lease(struct lease *lease)
+{
+    return (struct hash *)((uintptr_t)lease | IS_TIMED);
+}
+
+static uintptr_t body_of(const struct hash *hash)
+{
+    return unlikely(hash_is_timed(hash)) ? lease_of(hash)->body : (uintptr_t)hash;
+}
+
+static void set_body(struct hash **hash, uintptr_t body)
+{
+    if (hash_is_timed(*hash))
+        lease_of(*hash)->body = body;
+    else
+        *hash = (struct hash *)body;
+}
 
 static bool is_table(const struct hash *hash)
 {
-    return (uintptr_t)hash & IS_TABLE;
+    return body_of(hash) & IS_TABLE;
 }
 
-static struct fields *fields_of(const struct hash *hash)
+static struct hash_large *large_of(const struct hash *hash)
 {
-    return (struct fields *)((uintptr_t)hash & ~IS_TABLE);
+    return (struct hash_large *)(body_of(hash) & ~TAGS);
+}
+
+static struct hash_timed *timed_of(const struct hash *hash)
+{
+    return (struct hash_timed *)large_of(hash);
 }
 
 static struct pack *pack_of(const struct hash *hash)
 {
-    return (struct pack *)(uintptr_t)hash;
+    return (struct pack *)body_of(hash);
 }
 
-static struct hash *of_pack(struct pack *pack)
+static uintptr_t body_of_large(struct hash_large *large)
 {
-    return (struct hash *)pack;
+    return (uintptr_t)large | IS_TABLE;
 }
 
-static struct hash *of_fields(struct fields *fields)
+static uint32_t width_of(const struct hash *hash)
 {
-    return (struct hash *)((uintptr_t)fields | IS_TABLE);
+    return unlikely(hash_is_timed(hash)) ? HASH_TRIPLES : HASH_PAIRS;
 }
 
-/* ---- Items --------------------------------------------------------------------------------- */
+/* ---- Becoming something else --------------------------------------------------------------- */
 
-static struct hash_pair item_pair(const struct item *item)
+struct hash *hash_create(struct heap *heap)
 {
-    if (likely(item->field_len != LONG_ITEM))
-        return (struct hash_pair){.field = bytes_of(item->body, item->field_len),
-                                  .value = bytes_of(item->body + item->field_len, item->value_len)};
-    uint64_t lens[2];
-    memcpy(lens, item->body, sizeof lens);
-    const char *field = item->body + sizeof lens;
-    return (struct hash_pair){.field = bytes_of(field, lens[0]),
-                              .value = bytes_of(field + lens[0], lens[1])};
-}
-
-static bool pair_is_short(struct hash_pair pair)
-{
-    return pair.field.len <= SHORT_MAX && pair.value.len <= SHORT_MAX;
-}
-
-static size_t pair_bytes(struct hash_pair pair)
-{
-    size_t header_len = pair_is_short(pair) ? SHORT_HEADER_LEN : LONG_HEADER_LEN;
-    return header_len + pair.field.len + pair.value.len;
-}
-
-static size_t item_bytes(const struct item *item)
-{
-    return pair_bytes(item_pair(item));
-}
-
-static void copy_bytes(char *to, struct bytes from)
-{
-    if (from.len)
-        memcpy(to, from.ptr, from.len);
-}
-
-/* The field may already be where it goes. */
-static void write_item(struct item *item, struct hash_pair pair)
-{
-    char *to = item->body;
-    if (pair_is_short(pair)) {
-        item->field_len = (uint8_t)pair.field.len;
-        item->value_len = (uint8_t)pair.value.len;
-    } else {
-        uint64_t lens[2] = {pair.field.len, pair.value.len};
-        item->field_len = LONG_ITEM;
-        item->value_len = 0;
-        memcpy(to, lens, sizeof lens);
-        to += sizeof lens;
-    }
-    if (to != pair.field.ptr)
-        copy_bytes(to, pair.field);
-    copy_bytes(to + pair.field.len, pair.value);
-}
-
-static uint64_t hash_of_item(const void *item)
-{
-    return fingerprint(item_pair(item).field);
-}
-
-static const struct table_ops item_ops = {.hash = hash_of_item};
-
-static inline bool item_has_field(const void *item, const void *wanted)
-{
-    return bytes_equal(item_pair(item).field, *(const struct bytes *)wanted);
-}
-
-static uint64_t *find_item(const struct fields *fields, uint64_t field_hash, struct bytes field)
-{
-    return table_find(&fields->table, field_hash, item_has_field, &field);
-}
-
-/* Adds a pair whose field is not there yet. */
-static void add_item(struct fields *fields, struct heap *heap, uint64_t field_hash,
-                     struct hash_pair pair)
-{
-    size_t bytes = pair_bytes(pair);
-    struct item *item = heap_alloc(heap, bytes);
-    write_item(item, pair);
-    fields->item_bytes += heap_usable(bytes);
-    table_insert(&fields->table, heap, &item_ops, field_hash, item, false);
-}
-
-static void free_item(struct fields *fields, struct heap *heap, struct item *item)
-{
-    size_t bytes = item_bytes(item);
-    fields->item_bytes -= heap_usable(bytes);
-    heap_free(heap, item, bytes);
-}
-
-static void replace_value(struct fields *fields, struct heap *heap, uint64_t *cell,
-                          struct bytes value)
-{
-    struct item *item = table_item(*cell);
-    struct hash_pair pair = item_pair(item);
-    bool was_short = pair_is_short(pair);
-    size_t old_bytes = pair_bytes(pair);
-    pair.value = value;
-    size_t new_bytes = pair_bytes(pair);
-    if (was_short == pair_is_short(pair) && heap_usable(old_bytes) == heap_usable(new_bytes)) {
-        write_item(item, pair);
-        return;
-    }
-    struct item *moved = heap_alloc(heap, new_bytes);
-    write_item(moved, pair);
-    fields->item_bytes += heap_usable(new_bytes);
-    table_replace(cell, moved, false);
-    free_item(fields, heap, item);
-}
-
-/* ---- From pack to table -------------------------------------------------------------------- */
-
-/* The pair whose field is at `at`; its value is at `*out_value_at`. */
-static struct hash_pair pack_pair(const struct pack *pack, uint32_t at, uint32_t *out_value_at,
-                                  struct hash_scratch *scratch)
-{
-    *out_value_at = pack_next(pack, at);
-    return (struct hash_pair){.field = pack_view(pack, at, scratch->field),
-                              .value = pack_view(pack, *out_value_at, scratch->value)};
-}
-
-static void pack_each(const struct pack *pack, hash_visit_fn visit, void *context)
-{
-    struct hash_scratch scratch;
-    uint32_t value_at;
-    for (uint32_t at = pack_first(pack); at != PACK_NONE; at = pack_next(pack, value_at))
-        visit(context, pack_pair(pack, at, &value_at, &scratch));
-}
-
-static struct fields *create_fields(struct heap *heap)
-{
-    struct fields *fields = heap_alloc(heap, sizeof *fields);
-    *fields = (struct fields){0};
-    return fields;
+    return (struct hash *)pack_create(heap);
 }
 
 /* Where pairs go that are being copied. */
 struct target {
-    struct fields *fields;
+    struct hash_large *large;
     struct heap *heap;
 };
 
 static void add_visited(void *context, struct hash_pair pair)
 {
     struct target *target = context;
-    add_item(target->fields, target->heap, fingerprint(pair.field), pair);
+    hash_large_add(target->large, target->heap, pair);
 }
 
 static void become_table(struct hash **hash, struct heap *heap)
 {
     struct pack *pack = pack_of(*hash);
-    struct target target = {.fields = create_fields(heap), .heap = heap};
-    pack_each(pack, add_visited, &target);
+    struct target target = {.large = hash_large_create(heap, hash_is_timed(*hash)), .heap = heap};
+    hash_small_each(pack, width_of(*hash), add_visited, &target);
     pack_destroy(pack, heap);
-    *hash = of_fields(target.fields);
+    set_body(hash, body_of_large(target.large));
+}
+
+static struct hash *lease_body(uintptr_t body, struct heap *heap)
+{
+    struct lease *lease = heap_alloc(heap, sizeof *lease);
+    *lease = (struct lease){.item.at_ms = AGENDA_NOWHERE, .body = body};
+    return of_lease(lease);
+}
+
+static void become_timed(struct hash **hash, struct heap *heap)
+{
+    if (hash_is_timed(*hash))
+        return;
+    if (!is_table(*hash) &&
+        !pack_has_room(pack_of(*hash), hash_count(*hash) * HASH_SMALL_EXTRA_MAX))
+        become_table(hash, heap);
+    if (is_table(*hash)) {
+        struct hash_timed *timed = hash_large_widen(large_of(*hash), heap);
+        *hash = lease_body(body_of_large(&timed->large), heap);
+    } else {
+        struct pack *pack = pack_of(*hash);
+        hash_small_widen(&pack, heap);
+        *hash = lease_body((uintptr_t)pack, heap);
+    }
 }
 
 void hash_expect(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
@@ -233,7 +147,7 @@ void hash_expect(struct hash **hash, struct heap *heap, const struct hash_limits
     size_t total_len = 0;
     for (size_t i = 0; fits && i < word_count; i++) {
         fits = words[i].len <= limits->text_len;
-        total_len += words[i].len + PACK_ENTRY_EXTRA_MAX;
+        total_len += words[i].len + HASH_SMALL_EXTRA_MAX / 2;
     }
     if (!fits || !pack_has_room(pack_of(*hash), total_len))
         become_table(hash, heap);
@@ -243,100 +157,121 @@ void hash_expect(struct hash **hash, struct heap *heap, const struct hash_limits
 
 size_t hash_count(const struct hash *hash)
 {
-    return is_table(hash) ? fields_of(hash)->table.count : pack_count(pack_of(hash)) / 2;
+    return is_table(hash) ? large_of(hash)->table.count
+                          : pack_count(pack_of(hash)) / width_of(hash);
 }
 
-static uint32_t find_in_pack(const struct pack *pack, struct bytes field)
+static bool may_have_passed(const struct hash *hash, int64_t now_ms)
 {
-    return pack_find(pack, pack_first(pack), field, 1);
+    return unlikely(hash_is_timed(hash)) && hash_is_past(hash_first_expiry_ms(hash), now_ms);
 }
 
-bool hash_find(const struct hash *hash, struct bytes field, char scratch[PACK_SCRATCH],
-               struct bytes *out_value)
+static void count_live(void *context, struct hash_pair pair)
+{
+    (void)pair;
+    (*(size_t *)context)++;
+}
+
+size_t hash_live_count(const struct hash *hash, int64_t now_ms)
+{
+    if (!may_have_passed(hash, now_ms))
+        return hash_count(hash);
+    if (!is_table(hash))
+        return hash_count(hash) - hash_small_due_count(pack_of(hash), now_ms);
+    size_t count = 0;
+    hash_each_live(hash, now_ms, count_live, &count);
+    return count;
+}
+
+bool hash_find(const struct hash *hash, int64_t now_ms, struct bytes field,
+               char scratch[PACK_SCRATCH], struct bytes *out_value)
 {
     if (is_table(hash)) {
-        uint64_t *cell = find_item(fields_of(hash), fingerprint(field), field);
+        uint64_t *cell = hash_large_find(large_of(hash), field);
         if (!cell)
             return false;
-        *out_value = item_pair(table_item(*cell)).value;
+        struct hash_pair pair = hash_large_pair(*cell);
+        if (hash_is_past(pair.expire_at_ms, now_ms))
+            return false;
+        *out_value = pair.value;
         return true;
     }
     const struct pack *pack = pack_of(hash);
-    uint32_t at = find_in_pack(pack, field);
-    if (at == PACK_NONE)
+    uint32_t width = width_of(hash);
+    uint32_t at = hash_small_find(pack, width, field);
+    if (at == PACK_NONE || hash_is_past(hash_small_expire_at(pack, width, at), now_ms))
         return false;
     *out_value = pack_view(pack, pack_next(pack, at), scratch);
     return true;
 }
 
-bool hash_has(const struct hash *hash, struct bytes field)
+bool hash_find_ttl(const struct hash *hash, struct bytes field, int64_t *out_expire_at_ms)
 {
-    if (is_table(hash))
-        return find_item(fields_of(hash), fingerprint(field), field) != NULL;
-    return find_in_pack(pack_of(hash), field) != PACK_NONE;
+    if (is_table(hash)) {
+        uint64_t *cell = hash_large_find(large_of(hash), field);
+        if (cell)
+            *out_expire_at_ms = hash_large_pair(*cell).expire_at_ms;
+        return cell != NULL;
+    }
+    uint32_t at = hash_small_find(pack_of(hash), width_of(hash), field);
+    if (at != PACK_NONE)
+        *out_expire_at_ms = hash_small_expire_at(pack_of(hash), width_of(hash), at);
+    return at != PACK_NONE;
 }
 
-struct visitor {
-    hash_visit_fn visit;
-    void *context;
-};
-
-static void visit_cell(void *context, uint64_t *cell)
+bool hash_has(const struct hash *hash, int64_t now_ms, struct bytes field)
 {
-    struct visitor *visitor = context;
-    visitor->visit(visitor->context, item_pair(table_item(*cell)));
+    int64_t expire_at_ms;
+    return hash_find_ttl(hash, field, &expire_at_ms) && !hash_is_past(expire_at_ms, now_ms);
 }
 
 void hash_each(const struct hash *hash, hash_visit_fn visit, void *context)
 {
-    struct visitor visitor = {visit, context};
     if (is_table(hash))
-        table_each(&fields_of(hash)->table, visit_cell, &visitor);
+        hash_large_each(large_of(hash), visit, context);
     else
-        pack_each(pack_of(hash), visit, context);
+        hash_small_each(pack_of(hash), width_of(hash), visit, context);
 }
 
-uint64_t hash_scan(const struct hash *hash, uint64_t cursor, uint64_t count, hash_visit_fn visit,
-                   void *context)
+/* Passes on only what has not passed. */
+struct filter {
+    int64_t now_ms;
+    hash_visit_fn visit;
+    void *context;
+};
+
+static void visit_live(void *context, struct hash_pair pair)
 {
-    struct visitor visitor = {visit, context};
-    if (!is_table(hash)) {
-        pack_each(pack_of(hash), visit, context);
-        return 0;
-    }
-    uint64_t next = table_scan(&fields_of(hash)->table, cursor << CURSOR_SHIFT, &count, visit_cell,
-                               &visitor);
-    return next >> CURSOR_SHIFT;
+    struct filter *filter = context;
+    if (!hash_is_past(pair.expire_at_ms, filter->now_ms))
+        filter->visit(filter->context, pair);
+}
+
+void hash_each_live(const struct hash *hash, int64_t now_ms, hash_visit_fn visit, void *context)
+{
+    struct filter filter = {now_ms, visit, context};
+    if (may_have_passed(hash, now_ms))
+        hash_each(hash, visit_live, &filter);
+    else
+        hash_each(hash, visit, context);
+}
+
+uint64_t hash_scan(const struct hash *hash, int64_t now_ms, uint64_t cursor, uint64_t count,
+                   hash_visit_fn visit, void *context)
+{
+    struct filter filter = {now_ms, visit, context};
+    if (is_table(hash))
+        return hash_large_scan(large_of(hash), cursor, count, visit_live, &filter);
+    hash_each_live(hash, now_ms, visit, context);
+    return 0;
 }
 
 /* ---- By chance ----------------------------------------------------------------------------- */
 
-/* A bucket by chance, then one of BUCKET_PLACES in it, whether it is taken or not: items of full
- * buckets would otherwise come up less often than those of sparse ones. */
-static struct item *random_item(const struct fields *fields, struct rng *rng)
-{
-    uint64_t *cells[2 * BUCKET_PLACES];
-    for (;;) {
-        uint32_t len = table_sample(&fields->table, rng_next(rng), cells, 2 * BUCKET_PLACES);
-        uint64_t place = rng_below(rng, len > BUCKET_PLACES ? len : BUCKET_PLACES);
-        if (place < len)
-            return table_item(*cells[place]);
-    }
-}
-
-struct hash_pair hash_random(const struct hash *hash, struct rng *rng, struct hash_scratch *scratch)
-{
-    if (is_table(hash))
-        return item_pair(random_item(fields_of(hash), rng));
-    const struct pack *pack = pack_of(hash);
-    uint64_t index = rng_below(rng, hash_count(hash));
-    uint32_t value_at;
-    return pack_pair(pack, pack_seek(pack, 2 * (int64_t)index), &value_at, scratch);
-}
-
 /* Of the fields that pass by, each is taken with the chance that makes `wanted` of all. */
 struct lottery {
-    struct visitor visitor;
+    hash_visit_fn visit;
+    void *context;
     struct rng *rng;
     uint64_t wanted, left; /* still to be taken, still to pass by */
 };
@@ -348,124 +283,203 @@ static void draw_visited(void *context, struct hash_pair pair)
     if (!is_taken)
         return;
     lottery->wanted--;
-    lottery->visitor.visit(lottery->visitor.context, pair);
+    lottery->visit(lottery->context, pair);
 }
 
-/* The items that were drawn before, by open addressing; at most half full. */
-struct drawn {
-    const struct item **slots;
-    uint64_t mask;
-};
-
-static bool drawn_add(struct drawn *drawn, const struct item *item)
+void hash_sample(const struct hash *hash, int64_t now_ms, struct rng *rng, uint64_t count,
+                 struct arena *arena, hash_visit_fn visit, void *context)
 {
-    uint64_t index = ((uintptr_t)item * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    for (;; index++) {
-        const struct item **slot = &drawn->slots[index & drawn->mask];
-        if (*slot == item)
-            return false;
-        if (!*slot) {
-            *slot = item;
-            return true;
-        }
-    }
-}
-
-static void sample_few(const struct fields *fields, struct rng *rng, uint64_t count,
-                       struct arena *arena, struct visitor visitor)
-{
-    uint64_t slot_count = bits_power_of_two_from(2 * count);
-    struct drawn drawn = {.slots = arena_zalloc(arena, slot_count * sizeof(struct item *)),
-                          .mask = slot_count - 1};
-    while (count > 0) {
-        const struct item *item = random_item(fields, rng);
-        if (!drawn_add(&drawn, item))
-            continue;
-        visitor.visit(visitor.context, item_pair(item));
-        count--;
-    }
-}
-
-void hash_sample(const struct hash *hash, struct rng *rng, uint64_t count, struct arena *arena,
-                 hash_visit_fn visit, void *context)
-{
-    struct visitor visitor = {visit, context};
-    uint64_t total = hash_count(hash);
+    uint64_t total = hash_live_count(hash, now_ms);
     ASSERT(count <= total);
-    if (is_table(hash) && count < total / SAMPLE_FEW) {
-        sample_few(fields_of(hash), rng, count, arena, visitor);
+    if (is_table(hash) && count < total / SAMPLE_FEW && !may_have_passed(hash, now_ms)) {
+        hash_large_sample(large_of(hash), rng, count, arena, visit, context);
         return;
     }
-    struct lottery lottery = {.visitor = visitor, .rng = rng, .wanted = count, .left = total};
-    hash_each(hash, draw_visited, &lottery);
+    struct lottery lottery = {visit, context, rng, .wanted = count, .left = total};
+    hash_each_live(hash, now_ms, draw_visited, &lottery);
+}
+
+static void keep_pair(void *context, struct hash_pair pair)
+{
+    *(struct hash_pair *)context = pair;
+}
+
+/* What has passed stands in front of a pack. */
+static bool random_of_pack(const struct hash *hash, int64_t now_ms, struct rng *rng,
+                           struct hash_scratch *scratch, struct hash_pair *out)
+{
+    const struct pack *pack = pack_of(hash);
+    uint32_t width = width_of(hash);
+    uint64_t total = hash_count(hash);
+    uint64_t passed = total - hash_live_count(hash, now_ms);
+    if (passed == total)
+        return false;
+    uint64_t index = passed + rng_below(rng, total - passed);
+    uint32_t next;
+    *out = hash_small_pair(pack, width, pack_seek(pack, (int64_t)(width * index)), &next, scratch);
+    return true;
+}
+
+bool hash_random(const struct hash *hash, int64_t now_ms, struct rng *rng,
+                 struct hash_scratch *scratch, struct hash_pair *out)
+{
+    if (!is_table(hash))
+        return random_of_pack(hash, now_ms, rng, scratch, out);
+    if (hash_count(hash) == 0)
+        return false;
+    for (uint32_t tries = 0; tries < RANDOM_TRIES; tries++) {
+        struct hash_pair pair = hash_large_pair(hash_large_random(large_of(hash), rng));
+        if (hash_is_past(pair.expire_at_ms, now_ms))
+            continue;
+        *out = pair;
+        return true;
+    }
+    uint64_t live_count = hash_live_count(hash, now_ms);
+    if (live_count == 0)
+        return false;
+    hash_sample(hash, now_ms, rng, 1, NULL, keep_pair, out);
+    return true;
 }
 
 /* ---- Changing ------------------------------------------------------------------------------ */
 
-struct hash *hash_create(struct heap *heap)
+bool hash_put_pair(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
+                   struct hash_pair pair)
 {
-    return of_pack(pack_create(heap));
-}
-
-static bool put_in_table(struct fields *fields, struct heap *heap, struct hash_pair pair)
-{
-    uint64_t field_hash = fingerprint(pair.field);
-    uint64_t *cell = find_item(fields, field_hash, pair.field);
-    if (cell)
-        replace_value(fields, heap, cell, pair.value);
-    else
-        add_item(fields, heap, field_hash, pair);
-    return !cell;
-}
-
-static bool put_in_pack(struct pack **pack, struct heap *heap, struct hash_pair pair)
-{
-    uint32_t at = find_in_pack(*pack, pair.field);
-    if (at == PACK_NONE)
-        (void)pack_insert_pair(pack, heap, PACK_NONE, pair.field, pair.value);
-    else
-        pack_replace(pack, heap, pack_next(*pack, at), pair.value);
-    return at == PACK_NONE;
-}
-
-bool hash_put(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
-              struct bytes field, struct bytes value)
-{
-    const struct bytes words[2] = {field, value};
+    const struct bytes words[2] = {pair.field, pair.value};
     hash_expect(hash, heap, limits, words, 2);
-    struct hash_pair pair = {.field = field, .value = value};
+    if (pair.expire_at_ms >= 0)
+        become_timed(hash, heap);
     if (is_table(*hash))
-        return put_in_table(fields_of(*hash), heap, pair);
+        return hash_large_put(large_of(*hash), heap, pair);
     struct pack *pack = pack_of(*hash);
-    bool is_new = put_in_pack(&pack, heap, pair);
-    *hash = of_pack(pack);
+    bool is_new = hash_small_put(&pack, heap, width_of(*hash), pair);
+    set_body(hash, (uintptr_t)pack);
     if (hash_count(*hash) > limits->field_count)
         become_table(hash, heap);
     return is_new;
 }
 
-static bool delete_from_table(struct fields *fields, struct heap *heap, struct bytes field)
+bool hash_put(struct hash **hash, struct heap *heap, const struct hash_limits *limits,
+              struct bytes field, struct bytes value)
 {
-    uint64_t field_hash = fingerprint(field);
-    uint64_t *cell = find_item(fields, field_hash, field);
-    if (!cell)
-        return false;
-    struct item *item = table_item(*cell);
-    table_remove(&fields->table, heap, &item_ops, field_hash, cell);
-    free_item(fields, heap, item);
-    return true;
+    struct hash_pair pair = {.field = field, .value = value, .expire_at_ms = HASH_NO_TTL};
+    return hash_put_pair(hash, heap, limits, pair);
 }
 
 bool hash_delete(struct hash **hash, struct heap *heap, struct bytes field)
 {
     if (is_table(*hash))
-        return delete_from_table(fields_of(*hash), heap, field);
+        return hash_large_delete(large_of(*hash), heap, field);
     struct pack *pack = pack_of(*hash);
-    uint32_t at = find_in_pack(pack, field);
+    uint32_t at = hash_small_find(pack, width_of(*hash), field);
     if (at == PACK_NONE)
         return false;
-    (void)pack_delete(&pack, heap, at, 2);
-    *hash = of_pack(pack);
+    hash_small_delete(&pack, heap, width_of(*hash), at, 1);
+    set_body(hash, (uintptr_t)pack);
+    return true;
+}
+
+/* ---- Times to live ------------------------------------------------------------------------- */
+
+void hash_set_ttl(struct hash **hash, struct heap *heap, struct bytes field, int64_t expire_at_ms)
+{
+    if (expire_at_ms == HASH_NO_TTL && !hash_is_timed(*hash))
+        return;
+    become_timed(hash, heap);
+    if (!is_table(*hash) && !pack_has_room(pack_of(*hash), PACK_ENTRY_EXTRA_MAX))
+        become_table(hash, heap);
+    if (is_table(*hash)) {
+        uint64_t *cell = hash_large_find(large_of(*hash), field);
+        ASSERT(cell);
+        hash_large_set_ttl(timed_of(*hash), heap, cell, expire_at_ms);
+        return;
+    }
+    struct pack *pack = pack_of(*hash);
+    uint32_t at = hash_small_find(pack, HASH_TRIPLES, field);
+    ASSERT(at != PACK_NONE);
+    hash_small_set_ttl(&pack, heap, at, field, expire_at_ms);
+    set_body(hash, (uintptr_t)pack);
+}
+
+uint64_t hash_ttl_count(const struct hash *hash)
+{
+    if (!hash_is_timed(hash))
+        return 0;
+    return is_table(hash) ? timed_of(hash)->ttl_count : hash_small_ttl_count(pack_of(hash));
+}
+
+int64_t hash_first_expiry_ms(const struct hash *hash)
+{
+    if (!hash_is_timed(hash))
+        return HASH_NO_TTL;
+    if (is_table(hash))
+        return timed_of(hash)->ttl_count ? timed_of(hash)->first_at_ms : HASH_NO_TTL;
+    const struct pack *pack = pack_of(hash);
+    uint32_t first = pack_first(pack);
+    return first == PACK_NONE ? HASH_NO_TTL : hash_small_expire_at(pack, HASH_TRIPLES, first);
+}
+
+bool hash_expire_some(struct hash **hash, struct heap *heap, int64_t now_ms, uint64_t budget,
+                      struct hash_notice notice, uint64_t *out_count)
+{
+    *out_count = 0;
+    if (!hash_is_timed(*hash))
+        return true;
+    if (is_table(*hash))
+        return hash_large_expire_some(timed_of(*hash), heap, now_ms, budget, notice, out_count);
+    struct pack *pack = pack_of(*hash);
+    uint64_t due_count = hash_small_due_count(pack, now_ms);
+    uint64_t count = due_count < budget ? due_count : budget;
+    if (count > 0 && notice.before_change)
+        notice.before_change(notice.context);
+    if (count > 0)
+        hash_small_delete(&pack, heap, HASH_TRIPLES, pack_first(pack), count);
+    set_body(hash, (uintptr_t)pack);
+    *out_count = count;
+    return count == due_count;
+}
+
+struct agenda_item *hash_agenda_item(const struct hash *hash)
+{
+    return hash_is_timed(hash) ? &lease_of(hash)->item : NULL;
+}
+
+struct hash *hash_of_agenda_item(struct agenda_item *item)
+{
+    return of_lease((struct lease *)item);
+}
+
+/* ---- For dumps ----------------------------------------------------------------------------- */
+
+const struct pack *hash_pack(const struct hash *hash)
+{
+    return is_table(hash) ? NULL : pack_of(hash);
+}
+
+struct hash *hash_of_pack(struct pack *pack, struct heap *heap, bool is_timed)
+{
+    return is_timed ? lease_body((uintptr_t)pack, heap) : (struct hash *)pack;
+}
+
+bool hash_triples_are_valid(const struct pack *pack)
+{
+    uint32_t count = pack_count(pack);
+    if (count % HASH_TRIPLES != 0)
+        return false;
+    int64_t before_ms = 0;
+    uint32_t at = pack_first(pack);
+    for (uint32_t i = 1; i <= count; i++, at = pack_next(pack, at)) {
+        if (i % HASH_TRIPLES != 0)
+            continue;
+        struct pack_item item = pack_get(pack, at);
+        if (item.text || item.number < 0 || item.number > HASH_TTL_MAX)
+            return false;
+        int64_t time_ms = item.number == HASH_SMALL_LASTS ? INT64_MAX : item.number;
+        if (time_ms < before_ms)
+            return false;
+        before_ms = time_ms;
+    }
     return true;
 }
 
@@ -473,7 +487,9 @@ bool hash_delete(struct hash **hash, struct heap *heap, struct bytes field)
 
 static const char *root_encoding(const void *root)
 {
-    return is_table(root) ? "hashtable" : "listpack";
+    if (is_table(root))
+        return "hashtable";
+    return hash_is_timed(root) ? "listpackex" : "listpack";
 }
 
 static size_t root_count(const void *root)
@@ -484,43 +500,31 @@ static size_t root_count(const void *root)
 static size_t root_bytes(const void *root)
 {
     const struct hash *hash = root;
-    if (!is_table(hash))
-        return heap_usable(pack_bytes(pack_of(hash)));
-    const struct fields *fields = fields_of(hash);
-    struct table_stats stats = {0};
-    table_add_stats(&fields->table, &stats);
-    return heap_usable(sizeof *fields) + stats.bytes + fields->item_bytes;
+    size_t bytes = hash_is_timed(hash) ? heap_usable(sizeof(struct lease)) : 0;
+    if (is_table(hash))
+        return bytes + hash_large_bytes(large_of(hash), hash_is_timed(hash));
+    return bytes + heap_usable(pack_bytes(pack_of(hash)));
 }
 
 static void *root_copy(const void *root, struct heap *heap)
 {
     const struct hash *hash = root;
-    if (!is_table(hash))
-        return of_pack(pack_copy(pack_of(hash), heap));
-    struct target target = {.fields = create_fields(heap), .heap = heap};
-    hash_each(hash, add_visited, &target);
-    return of_fields(target.fields);
-}
-
-static void free_visited(void *context, uint64_t *cell)
-{
-    struct target *target = context;
-    free_item(target->fields, target->heap, table_item(*cell));
+    uintptr_t body = is_table(hash)
+                         ? body_of_large(hash_large_copy(large_of(hash), heap, hash_is_timed(hash)))
+                         : (uintptr_t)pack_copy(pack_of(hash), heap);
+    return hash_is_timed(hash) ? lease_body(body, heap) : (struct hash *)body;
 }
 
 static bool root_free_some(void *root, struct heap *heap, size_t element_count)
 {
     struct hash *hash = root;
-    if (is_table(hash)) {
-        struct fields *fields = fields_of(hash);
-        struct target target = {.fields = fields, .heap = heap};
-        uint64_t budget = element_count;
-        if (!table_drain(&fields->table, heap, &budget, free_visited, &target))
-            return false;
-        heap_free(heap, fields, sizeof *fields);
-    } else {
+    uint64_t budget = element_count;
+    if (!is_table(hash))
         pack_destroy(pack_of(hash), heap);
-    }
+    else if (!hash_large_free_some(large_of(hash), heap, hash_is_timed(hash), &budget))
+        return false;
+    if (hash_is_timed(hash))
+        heap_free(heap, lease_of(hash), sizeof(struct lease));
     return true;
 }
 
@@ -536,7 +540,7 @@ const struct compound_ops hash_ops = {
 
 struct audit {
     const struct hash *hash;
-    uint64_t count, item_bytes;
+    uint64_t count, ttl_count;
 };
 
 static void audit_pair(void *context, struct hash_pair pair)
@@ -544,10 +548,12 @@ static void audit_pair(void *context, struct hash_pair pair)
     struct audit *audit = context;
     char scratch[PACK_SCRATCH];
     struct bytes value;
-    bool found = hash_find(audit->hash, pair.field, scratch, &value);
-    ASSERT(found && bytes_equal(value, pair.value));
+    int64_t expire_at_ms;
+    bool found = hash_find(audit->hash, HASH_SEE_ALL, pair.field, scratch, &value) &&
+                 hash_find_ttl(audit->hash, pair.field, &expire_at_ms);
+    ASSERT(found && bytes_equal(value, pair.value) && expire_at_ms == pair.expire_at_ms);
     audit->count++;
-    audit->item_bytes += heap_usable(pair_bytes(pair));
+    audit->ttl_count += expire_at_ms != HASH_NO_TTL;
 }
 
 void hash_validate(const struct hash *hash)
@@ -555,11 +561,13 @@ void hash_validate(const struct hash *hash)
     struct audit audit = {.hash = hash};
     hash_each(hash, audit_pair, &audit);
     ASSERT(audit.count == hash_count(hash));
+    ASSERT(audit.ttl_count == hash_ttl_count(hash));
     if (is_table(hash)) {
-        table_validate(&fields_of(hash)->table, &item_ops);
-        ASSERT(audit.item_bytes == fields_of(hash)->item_bytes);
+        hash_large_validate(large_of(hash), hash_is_timed(hash));
     } else {
         const struct pack *pack = pack_of(hash);
-        ASSERT(pack_is_valid(bytes_of(pack, pack_bytes(pack))) && pack_count(pack) % 2 == 0);
+        ASSERT(pack_is_valid(bytes_of(pack, pack_bytes(pack))));
+        ASSERT(pack_count(pack) % width_of(hash) == 0);
+        ASSERT(!hash_is_timed(hash) || hash_triples_are_valid(pack));
     }
 }

@@ -61,6 +61,8 @@ static void add_field(void *context, struct hash_pair pair)
     struct dataset_digest field = {0};
     mix(&field, pair.field);
     mix(&field, pair.value);
+    if (pair.expire_at_ms != HASH_NO_TTL) /* as Redis 7.4 does */
+        add(&field, BYTES("!!hexpire!!"));
     add(context, bytes_of(field.bytes, sizeof field.bytes));
 }
 

@@ -52,7 +52,6 @@ void home_admin_cron(struct home *home, int64_t now_ms)
     rate_sample(&admin->output_rate, conns_stats(home->conns)->bytes_out, now_ms);
     rate_sample(&admin->turns_rate, home->stats.turns, now_ms);
     monitor_tend(home, now_ms);
-    latency_note_work(home, &admin->latency, now_ms / 1000);
     size_t used = mem_used();
     if (admin->startup_used_bytes == 0)
         admin->startup_used_bytes = used;
@@ -79,6 +78,7 @@ void home_admin_reset_stats(struct home *home)
     home->stats = (struct home_stats){.blocked_clients = blocked};
     home->shard->stats.keyspace_hits = home->shard->stats.keyspace_misses = 0;
     home->shard->stats.expired_keys = home->shard->stats.evicted_keys = 0;
+    home->shard->stats.expired_subkeys = 0;
     home->shard->stats.active_expire_us = home->shard->stats.eviction_us = 0;
     home->shard->stats.lazyfreed_objects = 0;
     command_stats_reset(home->command_stats);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "shards/admin/client_info.h"
 #include "shards/admin/histogram_part.h"
 #include "shards/admin/home_admin.h"
 #include "shards/admin/part.h"
@@ -28,6 +29,7 @@ static void look_at_clients(struct info_numbers *numbers, struct home *home)
         uint64_t input = conn->in.cap, output = conn->out.cap + conn->sending.cap;
         numbers->clients++;
         numbers->paused_clients += session->paused;
+        numbers->client_bytes += client_info_bytes(session);
         if (input > numbers->max_input_bytes)
             numbers->max_input_bytes = input;
         if (output > numbers->max_output_bytes)
@@ -40,7 +42,8 @@ static void write_dbs(struct buf *content, const struct shard *shard, uint32_t c
     part_add(content, &count, sizeof(count));
     for (uint32_t i = 0; i < count; i++) {
         const struct db *db = shard->dbs[i];
-        struct info_db info = {.keys = db_size(db), .expires = db_expires(db)};
+        struct info_db info = {
+            .keys = db_size(db), .expires = db_expires(db), .subexpires = db_subexpires(db)};
         info.ttl_sum_ms = (double)db_avg_ttl_ms(db) * (double)info.expires;
         part_add(content, &info, sizeof(info));
     }
@@ -65,6 +68,14 @@ static void write_commands(struct buf *content, const struct command_stats *stat
     }
 }
 
+static uint64_t count_keys(const struct shard *shard, uint32_t db_count)
+{
+    uint64_t keys = 0;
+    for (uint32_t i = 0; i < db_count; i++)
+        keys += db_size(shard->dbs[i]);
+    return keys;
+}
+
 void info_part_write(struct buf *content, struct home *home, uint32_t wants)
 {
     const struct home_admin *admin = home->admin;
@@ -79,7 +90,8 @@ void info_part_write(struct buf *content, struct home *home, uint32_t wants)
         .denied_auth = admin->denied_auth,
         .errors_total = stats->errors_total,
         .heap_bytes = heap_used(home->shard->heap),
-        .memory = memory_parts_of(home),
+        .keys = count_keys(home->shard, home->config->databases),
+        .startup_used_bytes = admin->startup_used_bytes,
     };
     look_at_clients(&numbers, home);
     part_add(content, &numbers, sizeof(numbers));
@@ -117,8 +129,8 @@ static void add_numbers(struct info_numbers *to, const struct info_numbers *from
     to->max_output_bytes = before.max_output_bytes > from->max_output_bytes
                                ? before.max_output_bytes
                                : from->max_output_bytes;
-    to->memory = before.memory;
-    memory_parts_add(&to->memory, &from->memory);
+    to->startup_used_bytes = before.startup_used_bytes ? before.startup_used_bytes
+                                                       : from->startup_used_bytes;
 }
 
 static void add_error(struct info_sums *sums, const struct command_error *more)
@@ -151,6 +163,7 @@ static void take_dbs(struct info_sums *sums, struct bytes *content)
         part_take(content, &more, sizeof(more));
         sums->dbs[i].keys += more.keys;
         sums->dbs[i].expires += more.expires;
+        sums->dbs[i].subexpires += more.subexpires;
         sums->dbs[i].ttl_sum_ms += more.ttl_sum_ms;
     }
 }

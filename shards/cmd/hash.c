@@ -2,63 +2,13 @@
  * hash: HSET, HGET and their kin, which read or change single fields of the hash at one key. What
  * looks at a hash as a whole is in hash_whole.c.
  */
-#include "core/type/hash.h"
+#include "shards/cmd/hash_key.h"
 
 #include <math.h>
 
 #include "core/base/num.h"
 #include "net/reply.h"
-#include "shards/call/call.h"
 #include "shards/call/command.h"
-#include "shards/local/db.h"
-
-/* The hash at the key, NULL where there is none. */
-static enum status find_hash(struct call *call, const struct hash **out)
-{
-    const struct value *value;
-    TRY(db_find(call->db, &call->key, TYPE_HASH, &value));
-    *out = value ? value_root(value) : NULL;
-    return OK;
-}
-
-/* A hash that is being changed, and whose it is. */
-struct edit {
-    struct value *value;
-    struct hash *hash;
-};
-
-/* The hash that was found, to write to; made where there was none. */
-static struct edit begin_edit(struct call *call, const struct hash *found)
-{
-    struct edit edit;
-    if (found) {
-        edit.value = db_edit(call->db, &call->key);
-        edit.hash = value_edit_root(edit.value);
-    } else {
-        edit.hash = hash_create(db_heap(call->db));
-        edit.value = db_put_root(call->db, &call->key, TYPE_HASH, edit.hash, DB_NO_EXPIRE);
-    }
-    return edit;
-}
-
-static void end_edit(struct edit *edit)
-{
-    value_set_root(edit->value, edit->hash);
-}
-
-static bool put_field(struct call *call, struct edit *edit, struct bytes field, struct bytes value)
-{
-    return hash_put(&edit->hash, db_heap(call->db), &call->config->hash_limits, field, value);
-}
-
-/* The whole of a change to one field. */
-static void change_field(struct call *call, const struct hash *found, struct bytes field,
-                         struct bytes value)
-{
-    struct edit edit = begin_edit(call, found);
-    (void)put_field(call, &edit, field, value);
-    end_edit(&edit);
-}
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
@@ -68,14 +18,18 @@ static enum status put_all(struct call *call, int64_t *out_new_count)
     if (call->arg_count % 2 == 1)
         return ERR_WRONG_ARITY;
     const struct hash *found;
-    TRY(find_hash(call, &found));
-    struct edit edit = begin_edit(call, found);
+    TRY(hash_key_find_to_write(call, &found));
+    struct hash_edit edit = hash_key_edit(call, found);
     hash_expect(&edit.hash, db_heap(call->db), &call->config->hash_limits, &call->args[2],
                 call->arg_count - 2);
     int64_t new_count = 0;
-    for (uint32_t i = 2; i < call->arg_count; i += 2)
-        new_count += put_field(call, &edit, call_arg(call, i), call_arg(call, i + 1));
-    end_edit(&edit);
+    for (uint32_t i = 2; i < call->arg_count; i += 2) {
+        struct hash_pair pair = {.field = call_arg(call, i),
+                                 .value = call_arg(call, i + 1),
+                                 .expire_at_ms = HASH_NO_TTL};
+        new_count += hash_key_put(call, &edit, pair);
+    }
+    hash_key_end(call, &edit);
     *out_new_count = new_count;
     return OK;
 }
@@ -99,31 +53,32 @@ static enum status cmd_hmset(struct call *call)
 static enum status cmd_hsetnx(struct call *call)
 {
     const struct hash *found;
-    TRY(find_hash(call, &found));
-    bool absent = !found || !hash_has(found, call_arg(call, 2));
+    TRY(hash_key_find_to_write(call, &found));
+    struct bytes old;
+    char scratch[PACK_SCRATCH];
+    bool absent = !hash_key_read(call, &found, call_arg(call, 2), scratch, &old);
     if (absent)
-        change_field(call, found, call_arg(call, 2), call_arg(call, 3));
+        hash_key_set_value(call, found, call_arg(call, 2), call_arg(call, 3));
     reply_int(call->reply, absent);
     return OK;
 }
 
+/* A field whose time has passed counts as long as it is there, as in HLEN. */
 static enum status cmd_hdel(struct call *call)
 {
     const struct hash *found;
-    TRY(find_hash(call, &found));
-    struct edit edit = {0}; /* a hash that has none of the fields is not changed */
+    TRY(hash_key_find_to_write(call, &found));
+    struct hash_edit edit = {0}; /* a hash that has none of the fields is not changed */
     int64_t deleted_count = 0;
     for (uint32_t i = 2; found && i < call->arg_count; i++) {
-        if (!edit.value && !hash_has(found, call_arg(call, i)))
+        if (!edit.value && !hash_has(found, HASH_SEE_ALL, call_arg(call, i)))
             continue;
         if (!edit.value)
-            edit = begin_edit(call, found);
+            edit = hash_key_edit(call, found);
         deleted_count += hash_delete(&edit.hash, db_heap(call->db), call_arg(call, i));
     }
     if (edit.value)
-        end_edit(&edit);
-    if (edit.value && hash_count(edit.hash) == 0)
-        (void)db_delete(call->db, &call->key);
+        hash_key_end(call, &edit);
     reply_int(call->reply, deleted_count);
     return OK;
 }
@@ -135,17 +90,17 @@ static enum status cmd_hincrby(struct call *call)
     int64_t delta;
     TRY(call_arg_int(call, 3, &delta));
     const struct hash *found;
-    TRY(find_hash(call, &found));
+    TRY(hash_key_find_to_write(call, &found));
     int64_t total = 0;
     struct bytes old;
     char scratch[NUM_INT_CAP];
-    if (found && hash_find(found, call_arg(call, 2), scratch, &old) && !num_to_int(old, &total))
+    if (hash_key_read(call, &found, call_arg(call, 2), scratch, &old) && !num_to_int(old, &total))
         return call_fail_text(call, "ERR hash value is not an integer");
     if (__builtin_add_overflow(total, delta, &total))
         return ERR_OVERFLOW;
 
     struct bytes written = bytes_of(scratch, num_from_int(scratch, total));
-    change_field(call, found, call_arg(call, 2), written);
+    hash_key_set_value(call, found, call_arg(call, 2), written);
     reply_int(call->reply, total);
     return OK;
 }
@@ -158,10 +113,10 @@ static enum status cmd_hincrbyfloat(struct call *call)
     if (!isfinite(delta))
         return call_fail_text(call, "ERR value is NaN or Infinity");
     const struct hash *found;
-    TRY(find_hash(call, &found));
+    TRY(hash_key_find_to_write(call, &found));
     struct bytes old;
     char scratch[PACK_SCRATCH];
-    if (found && hash_find(found, call_arg(call, 2), scratch, &old) &&
+    if (hash_key_read(call, &found, call_arg(call, 2), scratch, &old) &&
         !num_to_long_double(old, &total))
         return call_fail_text(call, "ERR hash value is not a float");
     total += delta;
@@ -170,18 +125,18 @@ static enum status cmd_hincrbyfloat(struct call *call)
 
     char text[NUM_LONG_DOUBLE_CAP];
     struct bytes written = bytes_of(text, num_from_long_double(text, total));
-    change_field(call, found, call_arg(call, 2), written);
+    hash_key_set_value(call, found, call_arg(call, 2), written);
     reply_bulk(call->reply, written);
     return OK;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-static void reply_field(struct call *call, const struct hash *hash, struct bytes field)
+static void reply_field(struct call *call, const struct hash **io_hash, struct bytes field)
 {
     struct bytes value;
     char scratch[PACK_SCRATCH];
-    if (hash && hash_find(hash, field, scratch, &value))
+    if (hash_key_read(call, io_hash, field, scratch, &value))
         reply_bulk(call->reply, value);
     else
         reply_null(call->reply);
@@ -190,25 +145,25 @@ static void reply_field(struct call *call, const struct hash *hash, struct bytes
 static enum status cmd_hget(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
-    reply_field(call, hash, call_arg(call, 2));
+    TRY(hash_key_find(call, &hash));
+    reply_field(call, &hash, call_arg(call, 2));
     return OK;
 }
 
 static enum status cmd_hmget(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
+    TRY(hash_key_find(call, &hash));
     reply_array(call->reply, call->arg_count - 2);
     for (uint32_t i = 2; i < call->arg_count; i++)
-        reply_field(call, hash, call_arg(call, i));
+        reply_field(call, &hash, call_arg(call, i));
     return OK;
 }
 
 static enum status cmd_hlen(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
+    TRY(hash_key_find(call, &hash));
     reply_int(call->reply, hash ? (int64_t)hash_count(hash) : 0);
     return OK;
 }
@@ -216,18 +171,20 @@ static enum status cmd_hlen(struct call *call)
 static enum status cmd_hexists(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
-    reply_int(call->reply, hash && hash_has(hash, call_arg(call, 2)));
+    TRY(hash_key_find(call, &hash));
+    struct bytes value;
+    char scratch[PACK_SCRATCH];
+    reply_int(call->reply, hash_key_read(call, &hash, call_arg(call, 2), scratch, &value));
     return OK;
 }
 
 static enum status cmd_hstrlen(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
+    TRY(hash_key_find(call, &hash));
     struct bytes value = {0};
     char scratch[PACK_SCRATCH];
-    bool found = hash && hash_find(hash, call_arg(call, 2), scratch, &value);
+    bool found = hash_key_read(call, &hash, call_arg(call, 2), scratch, &value);
     reply_int(call->reply, found ? (int64_t)value.len : 0);
     return OK;
 }
@@ -239,7 +196,6 @@ const struct command hash_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_HASH,
      .syntax = "key field value [field value ...]", .since = "2.0.0",
      .cost = "O(N) where N is the number of fields.",
-     .history = "4.0.0 Takes several fields and values.",
      .brief = "Sets fields of a hash to values."},
 
     {.name = "hsetnx", .arity = 4, .run = cmd_hsetnx, .plan = PLAN_ONE,
@@ -261,7 +217,6 @@ const struct command hash_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_HASH,
      .syntax = "key field [field ...]", .since = "2.0.0",
      .cost = "O(N) where N is the number of fields to remove.",
-     .history = "2.4.0 Takes several fields.",
      .brief = "Removes fields of a hash; without fields the key goes too."},
 
     {.name = "hincrby", .arity = 4, .run = cmd_hincrby, .plan = PLAN_ONE,

@@ -1,15 +1,16 @@
 /*
  * hash_whole: HGETALL, HSCAN, HRANDFIELD and their kin, which look at a hash as a whole.
  */
-#include "core/type/hash.h"
 #include "net/reply.h"
-#include "shards/call/call.h"
 #include "shards/call/command.h"
 #include "shards/cmd/element_scan.h"
-#include "shards/local/db.h"
+#include "shards/cmd/hash_key.h"
+#include "shards/local/fields.h"
 
 /* Fields that HRANDFIELD with a negative count gives at most: the answer must end. */
 #define RANDOM_MAX (INT64_C(1) << 24)
+/* Fields of a hash that HRANDFIELD looks at to delete what is due. Redis looks at all. */
+#define RANDOM_DROP_MAX 4096u
 
 /* What is written of each field that a walk comes to. */
 struct output {
@@ -31,34 +32,26 @@ static void write_pair(void *context, struct hash_pair pair)
         reply_bulk(output->reply, pair.value);
 }
 
-static enum status find_hash(struct call *call, const struct hash **out)
-{
-    const struct value *value;
-    TRY(db_find(call->db, &call->key, TYPE_HASH, &value));
-    *out = value ? value_root(value) : NULL;
-    return OK;
-}
-
 /* ---- All fields ---------------------------------------------------------------------------- */
 
 static enum status cmd_hgetall(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
+    TRY(hash_key_find(call, &hash));
     struct output output = {.reply = call->reply, .has_fields = true, .has_values = true};
-    reply_map(call->reply, hash ? hash_count(hash) : 0);
+    reply_map(call->reply, hash ? hash_live_count(hash, call_now_ms(call)) : 0);
     if (hash)
-        hash_each(hash, write_pair, &output);
+        hash_each_live(hash, call_now_ms(call), write_pair, &output);
     return OK;
 }
 
 static enum status list_half(struct call *call, struct output output)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
-    reply_array(call->reply, hash ? hash_count(hash) : 0);
+    TRY(hash_key_find(call, &hash));
+    reply_array(call->reply, hash ? hash_live_count(hash, call_now_ms(call)) : 0);
     if (hash)
-        hash_each(hash, write_pair, &output);
+        hash_each_live(hash, call_now_ms(call), write_pair, &output);
     return OK;
 }
 
@@ -88,7 +81,7 @@ static enum status cmd_hscan(struct call *call)
     uint64_t cursor;
     TRY(element_scan_cursor(call, 2, &cursor));
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
+    TRY(hash_key_find(call, &hash));
     if (!hash) {
         element_scan_reply_empty(call);
         return OK;
@@ -101,7 +94,8 @@ static enum status cmd_hscan(struct call *call)
     struct reply fields_reply = {.out = &fields, .resp = call->resp};
     struct output output = {
         .reply = &fields_reply, .has_fields = true, .has_values = true, .scan = &scan};
-    element_scan_reply_cursor(call, hash_scan(hash, cursor, scan.count, write_match, &output));
+    element_scan_reply_cursor(
+        call, hash_scan(hash, call_now_ms(call), cursor, scan.count, write_match, &output));
     reply_array(call->reply, output.written_count);
     reply_raw(call->reply, buf_bytes(&fields));
     buf_fini(&fields);
@@ -110,13 +104,25 @@ static enum status cmd_hscan(struct call *call)
 
 /* ---- HRANDFIELD ---------------------------------------------------------------------------- */
 
+/* The hash at the key, less what is due in it. */
+static enum status find_fresh(struct call *call, const struct hash **out)
+{
+    const struct hash *hash;
+    TRY(hash_key_find(call, &hash));
+    if (hash && fields_may_drop(call->db))
+        hash = fields_drop_some_due(call->db, &call->key, hash, RANDOM_DROP_MAX);
+    *out = hash;
+    return OK;
+}
+
 static enum status reply_one_random(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
+    TRY(find_fresh(call, &hash));
     struct hash_scratch scratch;
-    if (hash)
-        reply_bulk(call->reply, hash_random(hash, &call->shard->rng, &scratch).field);
+    struct hash_pair pair;
+    if (hash && hash_random(hash, call_now_ms(call), &call->shard->rng, &scratch, &pair))
+        reply_bulk(call->reply, pair.field);
     else
         reply_null(call->reply);
     return OK;
@@ -144,8 +150,10 @@ static enum status cmd_hrandfield(struct call *call)
     bool with_values;
     TRY(random_words(call, &count, &with_values));
     const struct hash *hash;
-    TRY(find_hash(call, &hash));
-    if (!hash || count == 0) {
+    TRY(find_fresh(call, &hash));
+    int64_t now_ms = call_now_ms(call);
+    uint64_t total = hash ? hash_live_count(hash, now_ms) : 0;
+    if (total == 0 || count == 0) {
         reply_array(call->reply, 0);
         return OK;
     }
@@ -153,7 +161,6 @@ static enum status cmd_hrandfield(struct call *call)
         return ERR_OUT_OF_RANGE;
 
     bool may_repeat = count < 0;
-    uint64_t total = hash_count(hash);
     uint64_t wanted = may_repeat                ? (uint64_t)-count
                       : (uint64_t)count < total ? (uint64_t)count
                                                 : total;
@@ -161,11 +168,12 @@ static enum status cmd_hrandfield(struct call *call)
     output.has_frames = with_values && call->resp > 2;
     reply_array(call->reply, with_values && call->resp == 2 ? 2 * wanted : wanted);
     struct rng *rng = &call->shard->rng;
-    struct hash_scratch scratch;
     if (!may_repeat)
-        hash_sample(hash, rng, wanted, call->arena, write_pair, &output);
-    for (; may_repeat && wanted > 0; wanted--)
-        write_pair(&output, hash_random(hash, rng, &scratch));
+        hash_sample(hash, now_ms, rng, wanted, call->arena, write_pair, &output);
+    struct hash_scratch scratch;
+    struct hash_pair pair;
+    for (; may_repeat && wanted > 0 && hash_random(hash, now_ms, rng, &scratch, &pair); wanted--)
+        write_pair(&output, pair);
     return OK;
 }
 

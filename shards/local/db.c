@@ -11,7 +11,6 @@
 #include "core/base/check.h"
 #include "core/base/mem.h"
 #include "core/base/num.h"
-#include "core/os/clock.h"
 #include "core/store/access.h"
 #include "core/type/str.h"
 #include "shards/local/db_data.h"
@@ -42,6 +41,11 @@ uint64_t db_size(const struct db *db)
 uint64_t db_expires(const struct db *db)
 {
     return db->keyspace->ttl_count;
+}
+
+uint64_t db_subexpires(const struct db *db)
+{
+    return agenda_count(&db->keyspace->agenda);
 }
 
 int64_t db_avg_ttl_ms(const struct db *db)
@@ -95,6 +99,11 @@ static inline void before_change(struct db *db, const struct key *key)
 {
     if (unlikely(db->shard->observers != NULL))
         tell_observers(db, &key->name);
+}
+
+void db_announce(struct db *db, const struct key *key)
+{
+    before_change(db, key);
 }
 
 /* ---- Access ---- */
@@ -164,15 +173,6 @@ void db_remove_record(struct db *db, struct value *record)
     remove_at(db, &key, cell);
 }
 
-static void remove_expired_at(struct db *db, const struct key *key, uint64_t *cell)
-{
-    struct shard *shard = db->shard;
-    uint64_t from = clock_ticks();
-    shard->stats.expired_keys++;
-    remove_at(db, key, cell);
-    slow_note(&shard->slow, SLOW_EXPIRE_DEL, clock_ticks_to_ns(clock_ticks() - from));
-}
-
 /* The cell of a key that lives; deletes one whose time has come. */
 static inline uint64_t *lookup(struct db *db, const struct key *key)
 {
@@ -180,7 +180,8 @@ static inline uint64_t *lookup(struct db *db, const struct key *key)
     if (!cell)
         return NULL;
     if (unlikely(*cell & TABLE_MARK) && record_is_expired(table_item(*cell), db->shard->now_ms)) {
-        remove_expired_at(db, key, cell);
+        db->shard->stats.expired_keys++;
+        remove_at(db, key, cell);
         return NULL;
     }
     return cell;
@@ -435,6 +436,7 @@ static void put_content(struct db *db, const struct key *key, const struct conte
     }
     struct value *record = create_string(heap, key->name, expire_at_ms, content);
     record_set_access(record, record_access(old));
+    keyspace_unschedule(db->keyspace, heap, old);
     keyspace_replace(db->keyspace, cell, record);
     discard(db, old);
 }
@@ -619,7 +621,9 @@ static void put_record(struct db *db, const struct key *key, struct value *recor
     before_change(db, key);
     if (cell) {
         struct value *old = table_item(*cell);
+        keyspace_unschedule(db->keyspace, db->shard->heap, old);
         keyspace_replace(db->keyspace, cell, record);
+        keyspace_schedule(db->keyspace, db->shard->heap, key, record);
         discard(db, old);
     } else {
         keyspace_insert(db->keyspace, db->shard->heap, key, record);
@@ -703,11 +707,6 @@ struct db_table_stats db_table_stats(const struct db *db)
     static_assert(sizeof stats.bucket_lens == sizeof tables.bucket_lens, "the same histogram");
     memcpy(stats.bucket_lens, tables.bucket_lens, sizeof stats.bucket_lens);
     return stats;
-}
-
-size_t db_table_bytes(const struct db *db)
-{
-    return db->keyspace->table_bytes;
 }
 
 uint32_t db_slot_size(const struct db *db, uint16_t slot)

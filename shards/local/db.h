@@ -21,8 +21,9 @@ struct db;
 
 uint16_t db_index(const struct db *db);
 struct shard *db_shard(const struct db *db);
-uint64_t db_size(const struct db *db);    /* keys, expired ones that nobody met included */
-uint64_t db_expires(const struct db *db); /* of those, with a time to live */
+uint64_t db_size(const struct db *db);       /* keys, expired ones that nobody met included */
+uint64_t db_expires(const struct db *db);    /* of those, with a time to live */
+uint64_t db_subexpires(const struct db *db); /* of those, hashes with fields that have one */
 int64_t db_avg_ttl_ms(const struct db *db);
 
 /* ---- Reading. Pointers stay valid until the next change of this database. ---- */
@@ -141,9 +142,6 @@ struct db_table_stats {
 
 /* O(buckets). */
 struct db_table_stats db_table_stats(const struct db *db);
-
-/* Bytes that the tables take, without a look at them. */
-size_t db_table_bytes(const struct db *db);
 
 /* Keys of one hash slot. */
 uint32_t db_slot_size(const struct db *db, uint16_t slot);

@@ -19,3 +19,6 @@ void db_destroy(struct db *db); /* frees all that it holds; accepts NULL */
 
 /* Deletes a record that is due, for the reason that the caller counts. */
 void db_remove_record(struct db *db, struct value *record);
+
+/* Tells the observers of a change that is about to be made to the value at `key`, in place. */
+void db_announce(struct db *db, const struct key *key);

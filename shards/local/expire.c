@@ -12,6 +12,7 @@
 #include "core/base/mem.h"
 #include "core/os/clock.h"
 #include "shards/local/db_data.h"
+#include "shards/local/field_sweep.h"
 
 #define BATCH_CELLS 64u
 #define BATCH_MAX 128u /* a batch ends with a whole bucket, however long */
@@ -25,7 +26,8 @@
 struct expire {
     struct task task; /* first: task_fn gets its address */
     struct shard *shard;
-    uint32_t db_index; /* where the sweep is */
+    struct field_sweep *fields; /* of hashes: another sweep, of the same ticks */
+    uint32_t db_index;          /* where the sweep is */
     uint64_t position;
     uint64_t cells_left; /* of this tick's grants */
     uint64_t cpu_ns_left;
@@ -109,7 +111,6 @@ static bool run_task(struct task *task, uint64_t deadline_ns)
     uint64_t used_ns = now_ns - start_ns;
     expire->cpu_ns_left -= used_ns < expire->cpu_ns_left ? used_ns : expire->cpu_ns_left;
     shard->stats.active_expire_us += (used_ns + 500) / 1000;
-    slow_note(&shard->slow, SLOW_EXPIRE_CYCLE, used_ns);
     return expire->dbs_left > 0 && expire->cells_left > 0 && expire->cpu_ns_left > 0;
 }
 
@@ -117,6 +118,7 @@ struct expire *expire_create(struct shard *shard)
 {
     struct expire *expire = mem_zalloc(sizeof *expire);
     expire->shard = shard;
+    expire->fields = field_sweep_create(shard);
     expire->pace = 1;
     expire->task.run = run_task;
     return expire;
@@ -127,6 +129,7 @@ void expire_destroy(struct expire *expire)
     if (!expire)
         return;
     task_stop(&expire->shard->tasks, &expire->task);
+    field_sweep_destroy(expire->fields);
     mem_free(expire);
 }
 
@@ -156,8 +159,10 @@ void expire_tick(struct expire *expire)
     struct shard *shard = expire->shard;
     if (!shard->active_expire || shard->keeps_expired_until_ms > shard->now_ms) {
         task_stop(&shard->tasks, &expire->task);
+        field_sweep_rest(expire->fields);
         return;
     }
+    field_sweep_tick(expire->fields);
     uint64_t count = 0, ttl_count = 0;
     for (uint32_t i = 0; i < shard->config->databases; i++) {
         count += shard->dbs[i]->keyspace->count;

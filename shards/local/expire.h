@@ -4,8 +4,8 @@
  * A sweep goes round all databases of the shard, looking only at records that have a time to live.
  * Its pace follows what it finds: at most 1 % of a CPU while few of them are due, twice as much for
  * each tick that finds more than the tolerated share, up to 25 %. (Keys that are asked for are
- * deleted then and there: that is db.c's.)
- * Thread: the shard's current owner.
+ * deleted then and there: that is db.c's.) Beside it goes the sweep of hashes' fields,
+ * field_sweep.h. Thread: the shard's current owner.
  */
 #pragma once
 

@@ -8,6 +8,7 @@
 struct shard_stats {
     uint64_t keyspace_hits, keyspace_misses;
     uint64_t expired_keys, evicted_keys;
+    uint64_t expired_subkeys; /* fields of hashes */
     uint64_t expired_stale_perc_x100;
     uint64_t lazyfreed_objects, lazyfree_pending_objects;
     uint64_t commands;    /* run on this shard, whoever's client it was */
