@@ -15,6 +15,8 @@
     FAMILY(list_pop_commands, "list")                                                              \
     FAMILY(hash_commands, "hash")                                                                  \
     FAMILY(hash_whole_commands, "hash")                                                            \
+    FAMILY(hash_ttl_commands, "hash")                                                              \
+    FAMILY(hash_getex_commands, "hash")                                                            \
     FAMILY(set_commands, "set")                                                                    \
     FAMILY(set_whole_commands, "set")                                                              \
     FAMILY(set_algebra_commands, "set")                                                            \

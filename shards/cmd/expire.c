@@ -154,14 +154,12 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key seconds [NX | XX | GT | LT]@7.0.0", .since = "1.0.0", .cost = "O(1)",
-     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live for a number of seconds."},
 
     {.name = "expireat", .arity = -3, .run = cmd_expireat, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key unix-time-seconds [NX | XX | GT | LT]@7.0.0", .since = "1.2.0", .cost = "O(1)",
-     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live until a time in seconds."},
 
     {.name = "expiretime", .arity = 2, .run = cmd_expiretime, .plan = PLAN_ONE,
@@ -180,7 +178,6 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key milliseconds [NX | XX | GT | LT]@7.0.0", .since = "2.6.0", .cost = "O(1)",
-     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live for a number of milliseconds."},
 
     {.name = "pexpireat", .arity = -3, .run = cmd_pexpireat, .plan = PLAN_ONE,
@@ -188,7 +185,6 @@ const struct command expire_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key unix-time-milliseconds [NX | XX | GT | LT]@7.0.0", .since = "2.6.0",
      .cost = "O(1)",
-     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live until a time in milliseconds."},
 
     {.name = "pexpiretime", .arity = 2, .run = cmd_pexpiretime, .plan = PLAN_ONE,
@@ -201,7 +197,6 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key", .since = "2.6.0", .cost = "O(1)",
-     .history = "2.8.0 Answers -2 when there is no such key.",
      .brief = "Tells how many milliseconds a key has to live.",
      .tips = "nondeterministic_output"},
 
@@ -209,7 +204,6 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key", .since = "1.0.0", .cost = "O(1)",
-     .history = "2.8.0 Answers -2 when there is no such key.",
      .brief = "Tells how many seconds a key has to live.",
      .tips = "nondeterministic_output"},
     {0},
