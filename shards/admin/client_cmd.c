@@ -372,12 +372,17 @@ static const struct command client_subcommands[] = {
                "[USER username] | [ADDR addr=ip:port] | [LADDR laddr=ip:port]@6.2.0 | "
                "[SKIPME <YES | NO>] | [MAXAGE maxage]> [...]>",
      .since = "2.4.0", .cost = "O(N) where N is the number of client connections",
+     .history = "2.8.12 Takes filters.; 2.8.12 Filters by ID.; 3.2.0 Knows the type master.; "
+                "5.0.0 Knows the type replica, as slaves are called now.; 6.2.0 Filters by LADDR.",
      .brief = "Closes the connections that match."},
     {.name = "list", .arity = -2, .run = cmd_list, .check = check_list, .plan = PLAN_ALL,
      .merge = merge_list, .flags = OTHERS | CMD_LOOKS, .acl = ACL_CONNECTION,
      .syntax = "[TYPE client-type=<normal | master | replica | pubsub>]@5.0.0 "
                "[ID client-id [client-id ...]]@6.2.0",
      .since = "2.4.0", .cost = "O(N) where N is the number of client connections",
+     .history = "2.8.12 Shows id.; 5.0.0 Filters by TYPE.; 6.0.0 Shows user.; "
+                "6.2.0 Shows laddr, redir, argv-mem and tot-mem, and filters by ID.; "
+                "7.0.0 Shows resp, multi-mem, rbs and rbp.; 7.0.3 Shows ssub.",
      .tips = "nondeterministic_output", .brief = "Describes all connections, or those that match."},
     {.name = "no-evict", .arity = 3, .run = cmd_no_evict, .plan = PLAN_HERE, .flags = OTHERS,
      .acl = ACL_CONNECTION, .syntax = "enabled=<ON | OFF>", .since = "7.0.0", .cost = "O(1)",
@@ -389,6 +394,7 @@ static const struct command client_subcommands[] = {
     {.name = "pause", .arity = -3, .run = cmd_pause, .check = check_pause, .plan = PLAN_ALL,
      .merge = merge_ok, .flags = OTHERS | CMD_LOOKS, .acl = ACL_CONNECTION,
      .syntax = "timeout mode=[WRITE | ALL]@6.2.0", .since = "3.0.0", .cost = "O(1)",
+     .history = "6.2.0 Holds back all commands, or only writes.",
      .brief = "Holds back all commands, or those that write, for so many milliseconds."},
     {.name = "reply", .arity = 3, .run = cmd_reply, .plan = PLAN_HERE, .flags = MINE,
      .acl = ACL_CONNECTION, .syntax = "action=<ON | OFF | SKIP>", .since = "3.2.0", .cost = "O(1)",

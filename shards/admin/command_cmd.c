@@ -216,6 +216,7 @@ static const struct command command_subcommands[] = {
      .acl = ACL_CONNECTION, .syntax = "[command-name [command-name ...]]", .since = "2.8.13",
      .cost = "O(N) where N is the number of commands to look up",
      .tips = "nondeterministic_output_order",
+     .history = "7.0.0 Tells of all commands when none is named.",
      .brief = "Tells arity, flags, keys and categories of the commands, or of all."},
     {.name = "list", .arity = -2, .run = cmd_list, .plan = PLAN_HERE, .flags = FLAGS,
      .acl = ACL_CONNECTION,

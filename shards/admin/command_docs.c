@@ -4,6 +4,7 @@
  */
 #include "shards/admin/command_docs.h"
 
+#include "core/base/check.h"
 #include "shards/call/command.h"
 #include "shards/call/command_table.h"
 #include "shards/call/syntax.h"
@@ -256,12 +257,56 @@ static void reply_args(struct reply *reply, const struct syntax_arg *args,
     reply_array_at(reply, mark, count);
 }
 
+bool command_docs_change(const char **at, struct bytes *out_version, struct bytes *out_change)
+{
+    if (!**at)
+        return false;
+    const char *end = strstr(*at, "; ");
+    size_t len = end ? (size_t)(end - *at) : strlen(*at);
+    size_t version_len = strcspn(*at, " ;");
+    ASSERT(version_len + 1 < len); /* a version, a blank and a text: rows are ours */
+    *out_version = bytes_of(*at, version_len);
+    *out_change = bytes_of(*at + version_len + 1, len - version_len - 1);
+    *at += end ? len + strlen("; ") : len;
+    return true;
+}
+
 /* A field that a row may lack; returns how many it has written. */
 static size_t reply_text_field(struct reply *reply, const char *name, const char *value)
 {
     if (!value || !value[0])
         return 0;
     reply_field(reply, name, bytes_from_text(value));
+    return 1;
+}
+
+static size_t reply_doc_flags(struct reply *reply, const struct command *command)
+{
+    bool is_syscmd = command->flags & CMD_SYSCMD, is_deprecated = command->deprecated_since;
+    if (!is_syscmd && !is_deprecated)
+        return 0;
+    reply_bulk_text(reply, "doc_flags");
+    reply_set(reply, (size_t)is_deprecated + is_syscmd);
+    if (is_deprecated)
+        reply_simple(reply, "deprecated");
+    if (is_syscmd)
+        reply_simple(reply, "syscmd");
+    return 1;
+}
+
+/* A set of pairs: a version, and what it has added. */
+static size_t reply_history(struct reply *reply, const char *history)
+{
+    if (!history)
+        return 0;
+    reply_bulk_text(reply, "history");
+    size_t mark = reply_mark(reply), count = 0;
+    for (struct bytes version, change; command_docs_change(&history, &version, &change); count++) {
+        reply_array(reply, 2);
+        reply_bulk(reply, version);
+        reply_bulk(reply, change);
+    }
+    reply_set_at(reply, mark, count);
     return 1;
 }
 
@@ -272,14 +317,10 @@ void command_docs_map(struct reply *reply, const struct command *command, struct
     pairs += reply_text_field(reply, "since", command->since);
     pairs += reply_text_field(reply, "group", command->group);
     pairs += reply_text_field(reply, "complexity", command->cost);
-    if (command->deprecated_since) {
-        reply_bulk_text(reply, "doc_flags");
-        reply_set(reply, 1);
-        reply_simple(reply, "deprecated");
-        pairs++;
-    }
+    pairs += reply_doc_flags(reply, command);
     pairs += reply_text_field(reply, "deprecated_since", command->deprecated_since);
     pairs += reply_text_field(reply, "replaced_by", command->replaced_by);
+    pairs += reply_history(reply, command->history);
     const struct syntax_arg *args = command->syntax ? syntax_parse(command->syntax, arena) : NULL;
     if (args) {
         struct spec_cursor cursor = {.command = command};

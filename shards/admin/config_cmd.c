@@ -215,22 +215,25 @@ static enum status cmd_resetstat(struct call *call)
 /* ---- Rows
  * ---------------------------------------------------------------------------------------- */
 
+#define ALL_NODES "request_policy:all_nodes,response_policy:all_succeeded"
 #define CONFIG_FLAGS (CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
 
 /* clang-format off */
 static const struct command config_subcommands[] = {
     {.name = "get", .arity = -3, .run = cmd_get, .plan = PLAN_HERE, .flags = CONFIG_FLAGS,
      .syntax = "parameter [parameter ...]", .since = "2.0.0", .cost = "O(N), N parameters asked for",
+     .history = "7.0.0 Takes several patterns.",
      .brief = "Returns the settings whose names match, and their values."},
     {.name = "help", .arity = 2, .run = help_run, .plan = PLAN_HERE, .flags = CMD_LOADING | CMD_STALE,
      .syntax = "", .since = "5.0.0", .cost = "O(1)", .brief = "Lists the subcommands."},
     {.name = "resetstat", .arity = 2, .run = cmd_resetstat, .plan = PLAN_ALL, .merge = merge_ok, .flags = CONFIG_FLAGS | CMD_LOOKS,
-     .syntax = "", .since = "2.0.0", .cost = "O(1)", .brief = "Sets the counters that INFO shows back to zero."},
+     .syntax = "", .since = "2.0.0", .cost = "O(1)", .tips = ALL_NODES, .brief = "Sets the counters that INFO shows back to zero."},
     {.name = "rewrite", .arity = 2, .run = cmd_rewrite, .plan = PLAN_HERE, .flags = CONFIG_FLAGS,
-     .syntax = "", .since = "2.8.0", .cost = "O(1)", .brief = "Writes the settings as they are now into the configuration file."},
+     .syntax = "", .since = "2.8.0", .cost = "O(1)", .tips = ALL_NODES, .brief = "Writes the settings as they are now into the configuration file."},
     {.name = "set", .arity = -4, .run = cmd_set, .plan = PLAN_HERE, .flags = CONFIG_FLAGS,
      .syntax = "parameter value [parameter value ...]", .since = "2.0.0", .cost = "O(N), N parameters asked for",
-     .tips = "request_policy:all_nodes,response_policy:all_succeeded",
+     .tips = ALL_NODES,
+     .history = "7.0.0 Sets several parameters.",
      .brief = "Changes settings while the server runs: all of them, or none."},
     {0},
 };

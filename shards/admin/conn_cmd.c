@@ -176,14 +176,15 @@ static enum status cmd_hello(struct call *call)
     return OK;
 }
 
-/* Back to what a new connection is; id, library and address stay. */
+/* Back to what a new connection is; id, library and address stay. (If CLIENT REPLY SKIP came before
+ * it, this very command is still not answered.) */
 static enum status cmd_reset(struct call *call)
 {
     struct session *session = call->session;
     monitor_stop(call->home, session);
     multi_discard(session);
-    session->flags &= ~(SESSION_REPLY_OFF | SESSION_REPLY_SKIP | SESSION_REPLY_SKIP_NEXT |
-                        SESSION_NO_EVICT | SESSION_NO_TOUCH);
+    session->flags &= ~(SESSION_REPLY_OFF | SESSION_REPLY_SKIP_NEXT | SESSION_NO_EVICT |
+                        SESSION_NO_TOUCH);
     session->db_index = 0;
     session->resp = call->reply->resp = 2;
     session_set_text(&session->name, (struct bytes){0});
@@ -225,12 +226,14 @@ const struct command conn_commands[] = {
      .acl = ACL_CONNECTION,
      .syntax = "[protover [AUTH username password] [SETNAME clientname]]",
      .since = "6.0.0", .cost = "O(1)",
+     .history = "6.2.0 May be called without a version, to learn the one in use.",
      .brief = "Agrees on the protocol's version, and may log in and name the connection."},
     {.name = "auth", .arity = -2, .run = cmd_auth, .plan = PLAN_HERE,
      .flags = CMD_NOSCRIPT | CMD_LOADING | CMD_STALE | CMD_FAST | CMD_NO_AUTH | CMD_SENTINEL |
               CMD_ALLOW_BUSY,
      .acl = ACL_CONNECTION, .syntax = "[username]@6.0.0 password", .since = "1.0.0",
      .cost = "O(N) where N is the number of passwords of the user",
+     .history = "6.0.0 Takes the name of a user too.",
      .brief = "Logs the connection in."},
     {0},
 };

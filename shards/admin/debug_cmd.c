@@ -10,6 +10,7 @@
 
 #include "core/base/glob.h"
 #include "core/base/num.h"
+#include "core/os/clock.h"
 #include "core/os/log.h"
 #include "core/type/str.h"
 #include "net/addr.h"
@@ -161,16 +162,21 @@ static void merge_stringmatch(struct call *call, const struct bytes *parts, uint
     reply_int(call->reply, glob_matches(call_arg(call, 2), call_arg(call, 3)));
 }
 
-/* Stops the thread that serves this client, and with it the shard of that thread. */
-static void merge_sleep(struct call *call, const struct bytes *parts, uint32_t part_count)
+/* Stops the whole server: every shard's part lasts until the same time, whoever runs it and however
+ * many of them one after the other. */
+static enum status run_sleep(struct call *call)
 {
     double seconds;
-    if (num_to_double(call_arg(call, 2), &seconds) && seconds > 0 && seconds < INT32_MAX) {
-        time_t whole = (time_t)seconds;
-        struct timespec pause = {whole, (long)((seconds - (double)whole) * 1e9)};
+    if (!num_to_double(call_arg(call, 2), &seconds) || !(seconds > 0 && seconds < INT32_MAX))
+        return OK;
+    int64_t began_us = (call_now_ms(call) + 1) * 1000; /* or up to 1 ms earlier */
+    double left = seconds - (double)(clock_wall_us() - began_us) / 1e6;
+    if (left > 0) {
+        time_t whole = (time_t)left;
+        struct timespec pause = {whole, (long)((left - (double)whole) * 1e9)};
         nanosleep(&pause, NULL);
     }
-    reply_ok(call->reply);
+    return OK;
 }
 
 /* ---- Keys
@@ -515,8 +521,8 @@ static const struct debug_row rows[] = {
      "<0|1>", "Stops or resumes deleting expired keys that nobody asks for."},
     {"set-disable-deny-scripts", 3, 3, NULL, NULL, NULL,
      "<0|1>", "Accepted for test suites; there are no scripts yet."},
-    {"sleep", 3, 3, NULL, NULL, merge_sleep,
-     "<seconds>", "Stops the thread that serves this client for that long."},
+    {"sleep", 3, 3, NULL, run_sleep, NULL,
+     "<seconds>", "Stops the server for that long: nothing is run meanwhile."},
     {"stringmatch-len", 4, 4, NULL, NULL, merge_stringmatch,
      "<pattern> <text>", "Tells whether a pattern matches a text: 1 or 0."},
 };
@@ -591,7 +597,7 @@ static void merge_debug(struct call *call, const struct bytes *parts, uint32_t p
 /* clang-format off */
 const struct command debug_commands[] = {
     {.name = "debug", .arity = -2, .run = cmd_debug, .check = check_debug, .plan = PLAN_ALL, .merge = merge_debug,
-     .flags = CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE,
+     .flags = CMD_SYSCMD | CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE,
      .syntax = "", .since = "1.0.0", .cost = "that of the subcommand",
      .brief = "Looks inside the server, and sets it up for tests."},
     {0},

@@ -67,6 +67,7 @@ const struct command info_commands[] = {
      .flags = CMD_LOADING | CMD_STALE | CMD_SENTINEL | CMD_LOOKS, .acl = ACL_DANGEROUS,
      .syntax = "[section [section ...]]", .since = "1.0.0", .cost = "O(1)",
      .tips = "nondeterministic_output,request_policy:all_shards,response_policy:special",
+     .history = "7.0.0 Takes several sections.",
      .brief = "Describes the server: what it is, does and has done, by sections."},
     {0},
 };

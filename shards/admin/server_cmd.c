@@ -172,6 +172,7 @@ const struct command server_commands[] = {
      .flags = CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE | CMD_NO_MULTI | CMD_ALLOW_BUSY,
      .syntax = "[NOSAVE | SAVE] [NOW]@7.0.0 [FORCE]@7.0.0 [ABORT]@7.0.0", .since = "1.0.0",
      .cost = "O(1)",
+     .history = "7.0.0 Takes NOW, FORCE and ABORT.",
      .brief = "Ends the server."},
     {0},
 };

@@ -111,6 +111,7 @@ static const struct command slowlog_subcommands[] = {
      .syntax = "[count]", .since = "2.2.12",
      .cost = "O(N) where N is the number of entries returned",
      .tips = "request_policy:all_nodes,nondeterministic_output",
+     .history = "4.0.0 Tells the client's address and name.",
      .brief = "Lists the newest entries of the slow log: 10, or so many, or all for -1."},
     {.name = "len", .arity = 2, .run = cmd_len, .plan = PLAN_ALL, .merge = merge_len,
      .flags = CMD_ADMIN | CMD_LOADING | CMD_STALE | CMD_LOOKS,

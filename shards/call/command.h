@@ -69,6 +69,7 @@ typedef int (*next_shard_fn)(struct call *call, const struct bytes *parts, uint3
 #define CMD_LOOKS (1u << 24) /* PLAN_ALL by lanes: visits every thread and its connections */
 #define CMD_SESSION                                                                                \
     (1u << 25) /* inside MULTI it is obeyed at once, not queued: EXEC DISCARD QUIT RESET ... */
+#define CMD_SYSCMD (1u << 31) /* doc_flags syscmd: for developers and servers, not for clients */
 
 /* ACL categories, with Redis's names; the standard ones that follow from flags are added by the
  * table. */
@@ -149,6 +150,8 @@ struct command {
     const char *syntax, *since, *cost, *brief, *group;
     const char *tips; /* separated by commas: "request_policy:all_shards,response_policy:agg_sum" */
     const char *replaced_by, *deprecated_since; /* doc_flags deprecated */
+    /* What later versions have added, oldest first: "6.0.0 Takes a count.; 7.0.0 ..." */
+    const char *history;
     /* Set by command_table, not in rows. */
     const struct command *parent;
     uint16_t id; /* 0.. dense, for statistics and permission bitmaps; subcommands have their own */

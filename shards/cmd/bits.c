@@ -253,12 +253,14 @@ const struct command bits_commands[] = {
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY, .acl = ACL_BITMAP,
      .syntax = "key range=[start end unit=[BYTE | BIT]@7.0.0]", .since = "2.6.0", .cost = "O(N)",
+     .history = "7.0.0 Counts in bits or bytes.",
      .brief = "Counts the set bits in the string at a key, or in a part of it."},
 
     {.name = "bitpos", .arity = -3, .run = cmd_bitpos, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY, .acl = ACL_BITMAP,
      .syntax = "key bit range=[start end-unit-block=[end unit=[BYTE | BIT]@7.0.0]]", .since = "2.8.7", .cost = "O(N)",
+     .history = "7.0.0 Looks between bits or bytes.",
      .brief = "Finds the first bit that is set, or that is clear, in the string at a key."},
 
     {.name = "bitop", .arity = -4, .run = cmd_bitop, .plan = PLAN_TOGETHER, .check = check_bitop,

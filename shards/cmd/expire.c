@@ -154,12 +154,14 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key seconds [NX | XX | GT | LT]@7.0.0", .since = "1.0.0", .cost = "O(1)",
+     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live for a number of seconds."},
 
     {.name = "expireat", .arity = -3, .run = cmd_expireat, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key unix-time-seconds [NX | XX | GT | LT]@7.0.0", .since = "1.2.0", .cost = "O(1)",
+     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live until a time in seconds."},
 
     {.name = "expiretime", .arity = 2, .run = cmd_expiretime, .plan = PLAN_ONE,
@@ -178,6 +180,7 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RW | KEY_UPDATE),
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key milliseconds [NX | XX | GT | LT]@7.0.0", .since = "2.6.0", .cost = "O(1)",
+     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live for a number of milliseconds."},
 
     {.name = "pexpireat", .arity = -3, .run = cmd_pexpireat, .plan = PLAN_ONE,
@@ -185,6 +188,7 @@ const struct command expire_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key unix-time-milliseconds [NX | XX | GT | LT]@7.0.0", .since = "2.6.0",
      .cost = "O(1)",
+     .history = "7.0.0 Takes NX, XX, GT and LT.",
      .brief = "Lets a key live until a time in milliseconds."},
 
     {.name = "pexpiretime", .arity = 2, .run = cmd_pexpiretime, .plan = PLAN_ONE,
@@ -197,6 +201,7 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key", .since = "2.6.0", .cost = "O(1)",
+     .history = "2.8.0 Answers -2 when there is no such key.",
      .brief = "Tells how many milliseconds a key has to live.",
      .tips = "nondeterministic_output"},
 
@@ -204,6 +209,7 @@ const struct command expire_commands[] = {
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key", .since = "1.0.0", .cost = "O(1)",
+     .history = "2.8.0 Answers -2 when there is no such key.",
      .brief = "Tells how many seconds a key has to live.",
      .tips = "nondeterministic_output"},
     {0},

@@ -196,6 +196,7 @@ const struct command hash_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_HASH,
      .syntax = "key field value [field value ...]", .since = "2.0.0",
      .cost = "O(N) where N is the number of fields.",
+     .history = "4.0.0 Takes several fields and values.",
      .brief = "Sets fields of a hash to values."},
 
     {.name = "hsetnx", .arity = 4, .run = cmd_hsetnx, .plan = PLAN_ONE,
@@ -217,6 +218,7 @@ const struct command hash_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_HASH,
      .syntax = "key field [field ...]", .since = "2.0.0",
      .cost = "O(N) where N is the number of fields to remove.",
+     .history = "2.4.0 Takes several fields.",
      .brief = "Removes fields of a hash; without fields the key goes too."},
 
     {.name = "hincrby", .arity = 4, .run = cmd_hincrby, .plan = PLAN_ONE,

@@ -148,12 +148,12 @@ static enum status cmd_pfselftest(struct call *call)
 const struct command hll_debug_commands[] = {
     {.name = "pfdebug", .arity = 3, .run = cmd_pfdebug, .plan = PLAN_ONE,
      .keys = {{.flags = KEY_RW | KEY_ACCESS, .index = 2, .step = 1}},
-     .flags = CMD_WRITE | CMD_GROWS | CMD_ADMIN, .acl = ACL_HYPERLOGLOG,
+     .flags = CMD_SYSCMD | CMD_WRITE | CMD_GROWS | CMD_ADMIN, .acl = ACL_HYPERLOGLOG,
      .syntax = "subcommand key", .since = "2.8.9", .cost = "N/A",
      .brief = "Shows the registers or the encoding of the HyperLogLog at a key."},
 
     {.name = "pfselftest", .arity = 1, .run = cmd_pfselftest, .plan = PLAN_HERE,
-     .flags = CMD_ADMIN, .acl = ACL_HYPERLOGLOG,
+     .flags = CMD_SYSCMD | CMD_ADMIN, .acl = ACL_HYPERLOGLOG,
      .syntax = "", .since = "2.8.9", .cost = "N/A",
      .brief = "Checks that HyperLogLogs work on this machine."},
     {0},

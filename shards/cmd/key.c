@@ -165,6 +165,7 @@ const struct command key_commands[] = {
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key [key ...]", .since = "1.0.0",
      .cost = "O(N) where N is the number of keys.",
+     .history = "3.0.3 Takes several keys.",
      .brief = "Counts which of the keys exist; one that is named twice counts twice.",
      .tips = "request_policy:multi_shard,response_policy:agg_sum"},
 
@@ -186,6 +187,7 @@ const struct command key_commands[] = {
               {.flags = KEY_OW | KEY_INSERT, .index = 2, .step = 1}},
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_KEYSPACE,
      .syntax = "key newkey", .since = "1.0.0", .cost = "O(1)",
+     .history = "3.2.0 May be given the same name twice.",
      .brief = "Gives a key another name that is free."},
 
     {.name = "touch", .arity = -2, .run = cmd_touch, .plan = PLAN_EACH, .merge = merge_sum,

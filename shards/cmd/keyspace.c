@@ -97,6 +97,7 @@ const struct command keyspace_commands[] = {
      .flags = CMD_WRITE, .acl = ACL_KEYSPACE | ACL_DANGEROUS,
      .syntax = "[ASYNC@4.0.0 | SYNC@6.2.0]", .since = "1.0.0",
      .cost = "O(N) where N is the number of keys of all databases; O(1) with ASYNC.",
+     .history = "4.0.0 Takes ASYNC.; 6.2.0 Takes SYNC.",
      .brief = "Empties all databases.",
      .tips = "request_policy:all_shards,response_policy:all_succeeded"},
 
@@ -105,6 +106,7 @@ const struct command keyspace_commands[] = {
      .flags = CMD_WRITE, .acl = ACL_KEYSPACE | ACL_DANGEROUS,
      .syntax = "[ASYNC@4.0.0 | SYNC@6.2.0]", .since = "1.0.0",
      .cost = "O(N) where N is the number of keys of the database; O(1) with ASYNC.",
+     .history = "4.0.0 Takes ASYNC.; 6.2.0 Takes SYNC.",
      .brief = "Empties the database.",
      .tips = "request_policy:all_shards,response_policy:all_succeeded"},
 

@@ -359,6 +359,7 @@ const struct command list_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_LIST,
      .syntax = "key element [element ...]", .since = "1.0.0",
      .cost = "O(1) for each element.",
+     .history = "2.4.0 Takes several elements.",
      .brief = "Puts elements at the head of a list, one before the other."},
 
     {.name = "lpushx", .arity = -3, .run = cmd_lpushx, .plan = PLAN_ONE,
@@ -366,6 +367,7 @@ const struct command list_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_LIST,
      .syntax = "key element [element ...]", .since = "2.2.0",
      .cost = "O(1) for each element.",
+     .history = "4.0.0 Takes several elements.",
      .brief = "Puts elements at the head of a list that exists."},
 
     {.name = "lrange", .arity = 4, .run = cmd_lrange, .plan = PLAN_ONE,
@@ -398,6 +400,7 @@ const struct command list_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_LIST,
      .syntax = "key element [element ...]", .since = "1.0.0",
      .cost = "O(1) for each element.",
+     .history = "2.4.0 Takes several elements.",
      .brief = "Puts elements at the tail of a list, one behind the other."},
 
     {.name = "rpushx", .arity = -3, .run = cmd_rpushx, .plan = PLAN_ONE,
@@ -405,6 +408,7 @@ const struct command list_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_LIST,
      .syntax = "key element [element ...]", .since = "2.2.0",
      .cost = "O(1) for each element.",
+     .history = "4.0.0 Takes several elements.",
      .brief = "Puts elements at the tail of a list that exists."},
     {0},
 };

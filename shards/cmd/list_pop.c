@@ -260,12 +260,14 @@ const struct command list_pop_commands[] = {
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_DELETE), .flags = CMD_WRITE | CMD_FAST,
      .acl = ACL_LIST, .syntax = "key [count@6.2.0]", .since = "1.0.0",
      .cost = "O(N) where N is the number of elements taken.",
+     .history = "6.2.0 Takes a count.",
      .brief = "Takes elements from the head of a list."},
 
     {.name = "rpop", .arity = -2, .run = cmd_rpop, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_DELETE), .flags = CMD_WRITE | CMD_FAST,
      .acl = ACL_LIST, .syntax = "key [count@6.2.0]", .since = "1.0.0",
      .cost = "O(N) where N is the number of elements taken.",
+     .history = "6.2.0 Takes a count.",
      .brief = "Takes elements from the tail of a list."},
 
     {.name = "rpoplpush", .arity = 3, .run = cmd_rpoplpush, MOVES_AN_ELEMENT,

@@ -303,6 +303,7 @@ const struct command scan_commands[] = {
      .flags = CMD_READONLY, .acl = ACL_KEYSPACE,
      .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]@6.0.0", .since = "2.8.0",
      .cost = "O(COUNT) for a call, O(N) for a walk over the N keys of the database.",
+     .history = "6.0.0 Takes a TYPE.",
      .brief = "Lists the keys of the database a few at a time.",
      .tips = "nondeterministic_output,request_policy:special,response_policy:special"},
     {0},

@@ -153,6 +153,7 @@ const struct command set_commands[] = {
      .flags = CMD_WRITE | CMD_GROWS | CMD_FAST, .acl = ACL_SET,
      .syntax = "key member [member ...]", .since = "1.0.0",
      .cost = "O(N) where N is the number of members named.",
+     .history = "2.4.0 Takes several members.",
      .brief = "Puts members into a set; makes it if need be."},
 
     {.name = "srem", .arity = -3, .run = cmd_srem, .plan = PLAN_ONE,
@@ -160,6 +161,7 @@ const struct command set_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_SET,
      .syntax = "key member [member ...]", .since = "1.0.0",
      .cost = "O(N) where N is the number of members named.",
+     .history = "2.4.0 Takes several members.",
      .brief = "Removes members of a set; without members the key goes too."},
 
     {.name = "smove", .arity = 4, .run = cmd_smove, .plan = PLAN_TOGETHER,

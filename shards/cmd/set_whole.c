@@ -168,6 +168,7 @@ const struct command set_whole_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_SET,
      .syntax = "key [count@3.2.0]", .since = "1.0.0",
      .cost = "O(N) where N is the number of members taken.",
+     .history = "3.2.0 Takes a count.",
      .brief = "Takes members out of a set by chance; without members the key goes too.",
      .tips = "nondeterministic_output"},
 
@@ -176,6 +177,7 @@ const struct command set_whole_commands[] = {
      .flags = CMD_READONLY, .acl = ACL_SET,
      .syntax = "key [count@2.6.0]", .since = "1.0.0",
      .cost = "O(N) where N is the number of members given.",
+     .history = "2.6.0 Takes a count.",
      .brief = "Picks members of a set by chance.",
      .tips = "nondeterministic_output"},
 

@@ -190,6 +190,9 @@ const struct command string_commands[] = {
                "[EX seconds@2.6.12 | PX milliseconds@2.6.12 | EXAT unix-time-seconds@6.2.0 | "
                "PXAT unix-time-milliseconds@6.2.0 | KEEPTTL@6.0.0]",
      .since = "1.0.0", .cost = "O(1)",
+     .history = "2.6.12 Takes EX, PX, NX and XX.; 6.0.0 Takes KEEPTTL.; "
+                "6.2.0 Takes GET, EXAT and PXAT.; 7.0.0 Takes GET together with NX.; "
+                "8.4.0 Takes IFEQ, IFNE, IFDEQ and IFDNE.",
      .brief = "Puts a string at a key, whatever was there; on condition and with a time to live "
               "if asked."},
 

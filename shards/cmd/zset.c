@@ -250,6 +250,8 @@ const struct command zset_commands[] = {
      .syntax = "key condition=[NX | XX]@3.0.2 comparison=[GT | LT]@6.2.0 "
                "[change=CH]@3.0.2 [increment=INCR]@3.0.2 score member [score member ...]",
      .since = "1.2.0", .cost = "O(log(N)) for each member given.",
+     .history = "2.4.0 Takes several members.; 3.0.2 Takes XX, NX, CH and INCR.; "
+                "6.2.0 Takes GT and LT.",
      .brief = "Gives members of a sorted set their scores."},
 
     {.name = "zincrby", .arity = 4, .run = cmd_zincrby, .plan = PLAN_ONE,
@@ -263,6 +265,7 @@ const struct command zset_commands[] = {
      .flags = CMD_WRITE | CMD_FAST, .acl = ACL_SORTEDSET,
      .syntax = "key member [member ...]", .since = "1.2.0",
      .cost = "O(log(N)) for each member given.",
+     .history = "2.4.0 Takes several members.",
      .brief = "Removes members of a sorted set; without members the key goes too."},
 
     {.name = "zcard", .arity = 2, .run = cmd_zcard, .plan = PLAN_ONE,
@@ -288,12 +291,14 @@ const struct command zset_commands[] = {
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_SORTEDSET,
      .syntax = "key member [WITHSCORE]", .since = "2.0.0", .cost = "O(log(N))",
+     .history = "7.2.0 Takes WITHSCORE.",
      .brief = "Tells how many members come before one."},
 
     {.name = "zrevrank", .arity = -3, .run = cmd_zrevrank, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),
      .flags = CMD_READONLY | CMD_FAST, .acl = ACL_SORTEDSET,
      .syntax = "key member [WITHSCORE]", .since = "2.0.0", .cost = "O(log(N))",
+     .history = "7.2.0 Takes WITHSCORE.",
      .brief = "Tells how many members come after one."},
     {0},
 };

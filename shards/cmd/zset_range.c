@@ -348,6 +348,7 @@ const struct command zset_range_commands[] = {
      .syntax = "key start/string stop/string sortby=[BYSCORE | BYLEX]@6.2.0 [REV]@6.2.0 "
                "offset_count=[LIMIT offset count]@6.2.0 [WITHSCORES]",
      .since = "1.2.0", .cost = COST_RANGE,
+     .history = "6.2.0 Takes REV, BYSCORE, BYLEX and LIMIT.",
      .brief = "Lists members of a sorted set by rank, score or name."},
 
     {.name = "zrangestore", .arity = -5, .run = cmd_zrangestore, .plan = PLAN_TOGETHER,
@@ -371,6 +372,7 @@ const struct command zset_range_commands[] = {
      .flags = CMD_READONLY, .acl = ACL_SORTEDSET,
      .syntax = "key min max [WITHSCORES]@2.0.0 offset_count=[LIMIT offset count]",
      .since = "1.0.5", .cost = COST_RANGE,
+     .history = "2.0.0 Takes WITHSCORES.",
      .brief = "Lists members of a sorted set by score.",
      .deprecated_since = "6.2.0", .replaced_by = "`ZRANGE` with the `BYSCORE` argument"},
 
@@ -379,6 +381,7 @@ const struct command zset_range_commands[] = {
      .flags = CMD_READONLY, .acl = ACL_SORTEDSET,
      .syntax = "key max min [WITHSCORES] offset_count=[LIMIT offset count]",
      .since = "2.2.0", .cost = COST_RANGE,
+     .history = "2.1.6 Takes bounds that do not belong to the range.",
      .brief = "Lists members of a sorted set by score, from the highest on.",
      .deprecated_since = "6.2.0",
      .replaced_by = "`ZRANGE` with the `REV` and `BYSCORE` arguments"},

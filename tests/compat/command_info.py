@@ -1,6 +1,7 @@
 """COMMAND INFO and COMMAND DOCS of every command that both servers have."""
 
 NOT_COMPARED = {"notes"}  # of key specifications: remarks in somebody's own words
+LATER = "7.1"  # changes of a command from here on are unknown to the reference
 
 
 def plain(reply):
@@ -81,10 +82,16 @@ def argument_text(tree):
     return text
 
 
+def history(changes):
+    """The versions that have changed a command, if the reference can know of them."""
+    return [version for version, _ in changes if version < LATER]
+
+
 def docs(flat):
     fields = pairs(flat)
     shown = {
         "fields": " ".join(sorted(set(fields) - {"arguments", "subcommands", "history"})),
+        "history": history(fields.get("history", [])),
         "arguments": " ".join(argument_text(argument(a)) for a in fields.get("arguments", [])),
     }
     for key in ("since", "group", "deprecated_since", "replaced_by"):

@@ -1,7 +1,10 @@
 #include "shards/commands.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "shards/admin/command_docs.h"
 #include "shards/call/command_table.h"
 #include "shards/call/syntax.h"
 
@@ -22,6 +25,27 @@ Test(commands, every_row_has_a_syntax_that_can_be_read)
         if (row->syntax)
             syntax_parse(row->syntax, &arena);
         arena_fini(&arena);
+    }
+}
+
+/* A version is three numbers, and no earlier than that of the change before. */
+Test(commands, every_history_goes_forward)
+{
+    for (uint32_t id = 0; id < command_count(); id++) {
+        const struct command *row = command_at(id);
+        const char *at = row->history ? row->history : "";
+        char last[16] = "";
+        for (struct bytes version, change; command_docs_change(&at, &version, &change);) {
+            char text[16];
+            snprintf(text, sizeof text, "%.*s", (int)version.len, version.ptr);
+            int a, b, c;
+            cr_assert_eq(sscanf(text, "%d.%d.%d", &a, &b, &c), 3, "%s: '%s'",
+                         command_full_name(row), text);
+            cr_assert_geq(strverscmp(text, last), 0, "%s: %s after %s", command_full_name(row),
+                          text, last);
+            cr_assert_eq(change.ptr[change.len - 1], '.', "%s: a sentence", command_full_name(row));
+            memcpy(last, text, sizeof last);
+        }
     }
 }
 
