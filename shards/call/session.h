@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/base/buf.h"
+#include "core/base/check.h"
 #include "net/conn.h"
 
 struct home;
@@ -17,7 +18,7 @@ struct multi;
 #define SESSION_IN_MULTI (1u << 0)
 #define SESSION_DIRTY_EXEC (1u << 1) /* a command was refused while queueing: EXEC aborts */
 #define SESSION_REPLY_OFF (1u << 2)
-#define SESSION_REPLY_SKIP (1u << 3)      /* the command being run is not answered */
+#define SESSION_REPLY_SKIP (1u << 3)      /* the command begun last is not answered */
 #define SESSION_REPLY_SKIP_NEXT (1u << 4) /* the next one is not */
 #define SESSION_NO_EVICT (1u << 5)
 #define SESSION_NO_TOUCH (1u << 6)
@@ -56,6 +57,24 @@ struct session *session_create(struct home *home, uint64_t id, struct conn *conn
 void session_let_in(struct session *session, bool needs_password);
 /* Frees it and what it owns, except `multi`, which must be gone. */
 void session_destroy(struct session *session);
+
+/* A command begins: it may be the one that a CLIENT REPLY SKIP has spoken of. */
+static inline void session_begin_command(struct session *session)
+{
+    uint32_t flags = session->flags;
+    if (likely(!(flags & (SESSION_REPLY_SKIP | SESSION_REPLY_SKIP_NEXT))))
+        return;
+    session->flags = flags & ~(SESSION_REPLY_SKIP | SESSION_REPLY_SKIP_NEXT);
+    if (flags & SESSION_REPLY_SKIP_NEXT)
+        session->flags |= SESSION_REPLY_SKIP;
+}
+
+/* It did not begin after all, and will be met again. */
+static inline void session_unbegin_command(struct session *session)
+{
+    if (session->flags & SESSION_REPLY_SKIP)
+        session->flags ^= SESSION_REPLY_SKIP | SESSION_REPLY_SKIP_NEXT;
+}
 
 /* Replaces one of the owned texts by a copy of `text`. */
 void session_set_text(struct bytes *place, struct bytes text);

@@ -457,11 +457,6 @@ static void count_taken(struct home *home, struct session *session, const struct
     session->last_command = plan->command ? plan->command : session->last_command;
     session->active_at_ms = home->now_ms;
     session->commands++;
-    if (unlikely(session->flags & (SESSION_REPLY_SKIP | SESSION_REPLY_SKIP_NEXT))) {
-        bool next = session->flags & SESSION_REPLY_SKIP_NEXT;
-        session->flags &= ~(SESSION_REPLY_SKIP | SESSION_REPLY_SKIP_NEXT);
-        session->flags |= next ? SESSION_REPLY_SKIP : 0;
-    }
 }
 
 /* Whoever speaks HTTP to us is being abused by a web page (cross-protocol scripting). */
@@ -481,6 +476,7 @@ static enum taken take(struct home *home, struct session *session, struct planne
 {
     struct dispatch *dispatch = home->dispatch;
     struct bytes error;
+    session_begin_command(session);
     enum status status = plan_command(home, session, &dispatch->arena, plan, &error);
     if (unlikely(status == ERR_UNKNOWN_COMMAND && is_http(home, session, &plan->args)))
         return OUT;
@@ -538,14 +534,17 @@ static void serve(struct home *home, struct conn *conn)
             break;
         }
         enum taken taken = take(home, session, plan);
-        if (taken == PUT_BACK)
+        if (taken == PUT_BACK) {
+            session_unbegin_command(session);
             conn_unread(conn, &plan->args);
+        }
         if (taken != TAKEN)
             break;
     }
     send_pending(home, session);
     if (unlikely(session->protocol_error && !session->group)) {
         run_local(home);
+        session_begin_command(session);
         answer_error(home, session, bytes_from_text(session->protocol_error));
         conn_finish(conn);
     }

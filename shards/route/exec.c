@@ -38,30 +38,11 @@ static void fire_before(struct home *home, const struct session *session, const 
     tap_fire_before(&home->tap, &event);
 }
 
-struct group *exec_start(struct home *home, struct session *session, struct planned *plan)
-{
-    struct shard_set own = {0};
-    shard_set_add(&own, home->id);
-    if (home->tap.before_count)
-        fire_before(home, session, session->multi, plan);
-    if (!shard_set_within(&plan->set, &own)) {
-        packer_alone(home, session, plan);
-        return NULL;
-    }
-    struct group *group = packer_begin(home, session);
-    struct hop *hop = hop_take(home, HOP_CALLS, home->id);
-    exec_hand_over(session, group);
-    packer_whole(group, plan, hop);
-    run_hop(home, home->shard, hop);
-    group->hops_out--;
-    return group;
-}
-
 /* A queued command that touches no key: runs with the session at hand. */
-static void run_here(struct home *home, struct group *group, struct multi_call *queued)
+static void run_here(struct home *home, struct session *session, struct multi_call *queued)
 {
-    struct session *session = group->session;
-    struct reply reply = {.out = &group->multi->replies, .resp = session->resp};
+    struct multi *multi = session->multi;
+    struct reply reply = {.out = &multi->replies, .resp = session->resp};
     struct run_result result;
     struct call call = {
         .command = queued->command,
@@ -83,6 +64,39 @@ static void run_here(struct home *home, struct group *group, struct multi_call *
     queued->answered = true;
 }
 
+/* The first step. */
+static void run_at_home(struct home *home, struct session *session)
+{
+    for (struct multi_call *queued = session->multi->first; queued; queued = queued->next) {
+        queued->db_index = session->db_index;
+        queued->resp = session->resp;
+        queued->flags = CALL_IN_EXEC | (session->flags & SESSION_NO_TOUCH ? CALL_NO_TOUCH : 0);
+        if (queued->command->plan == PLAN_HERE)
+            run_here(home, session, queued);
+        queued->is_muted = session->flags & (SESSION_REPLY_OFF | SESSION_REPLY_SKIP);
+    }
+}
+
+struct group *exec_start(struct home *home, struct session *session, struct planned *plan)
+{
+    struct shard_set own = {0};
+    shard_set_add(&own, home->id);
+    run_at_home(home, session);
+    if (home->tap.before_count)
+        fire_before(home, session, session->multi, plan);
+    if (!shard_set_within(&plan->set, &own)) {
+        packer_alone(home, session, plan);
+        return NULL;
+    }
+    struct group *group = packer_begin(home, session);
+    struct hop *hop = hop_take(home, HOP_CALLS, home->id);
+    exec_hand_over(session, group);
+    packer_whole(group, plan, hop);
+    run_hop(home, home->shard, hop);
+    group->hops_out--;
+    return group;
+}
+
 static void send_looks(struct home *home, struct group *group, const struct multi_call *queued)
 {
     struct planned plan = {
@@ -90,8 +104,8 @@ static void send_looks(struct home *home, struct group *group, const struct mult
         .command = queued->command,
         .where = WHERE_LOOKS,
         .db_index = queued->db_index,
-        .resp = group->session->resp,
-        .call_flags = CALL_IN_EXEC,
+        .resp = queued->resp,
+        .call_flags = queued->flags,
     };
     packer_looks(home, group, &plan);
 }
@@ -112,9 +126,7 @@ bool exec_go_on(struct home *home, struct group *group)
     for (struct multi_call *queued = group->multi->first; queued; queued = queued->next) {
         if (queued->answered)
             continue;
-        if (!(queued->command->flags & CMD_LOOKS)) {
-            run_here(home, group, queued);
-        } else if (has_looked) {
+        if (has_looked) {
             take_looks(home, group, queued);
             has_looked = false;
         } else {
@@ -157,15 +169,13 @@ void exec_write_replies(struct home *home, struct group *group)
     const struct multi *multi = group->multi;
     struct group_call *exec = group->first;
     struct reply reply = {.out = conn_output(group->session->conn), .resp = exec->resp};
-    size_t at = reply.out->len;
-    reply_array(&reply, multi->count);
+    if (!exec->silent)
+        reply_array(&reply, multi->count);
     for (const struct multi_call *queued = multi->first; queued; queued = queued->next)
-        if (queued->reply_len)
+        if (queued->reply_len && !queued->is_muted)
             reply_raw(&reply, bytes_of(multi->replies.ptr + queued->reply_at, queued->reply_len));
     if (home->tap.after_count)
         fire_after(home, group->session, multi);
     command_stats_count(home->command_stats, exec->command->id, exec->one->elapsed_ns, false);
-    if (exec->silent)
-        reply.out->len = at;
     home->stats.commands += 1 + multi->count;
 }

@@ -1,11 +1,10 @@
 /*
- * How: replies of both steps lie in one buffer in the order in which they came; each queued call
+ * How: replies of all steps lie in one buffer in the order in which they came; each queued call
  * remembers where its own is, and dispatch writes them in the order of the queue.
  */
 #include "shards/route/multi.h"
 
 #include "core/base/mem.h"
-#include "core/base/num.h"
 #include "core/os/clock.h"
 #include "shards/call/call.h"
 #include "shards/call/command_stats.h"
@@ -56,24 +55,6 @@ void multi_queue(struct session *session, const struct command *command, const s
     multi->flags |= command->flags;
 }
 
-/* SELECT touches no key, but those after it in the queue depend on it. */
-static uint16_t db_after(const struct multi_call *call, uint16_t db_index, uint32_t databases)
-{
-    int64_t index;
-    bool selects = strcmp(call->command->name, "select") == 0 && call->arg_count == 2 &&
-                   num_to_int(call->args[1], &index) && index >= 0 && index < databases;
-    return selects ? (uint16_t)index : db_index;
-}
-
-/* The same for HELLO and the protocol of replies. */
-static uint8_t resp_after(const struct multi_call *call, uint8_t resp)
-{
-    int64_t version;
-    bool switches = strcmp(call->command->name, "hello") == 0 && call->arg_count == 2 &&
-                    num_to_int(call->args[1], &version) && (version == 2 || version == 3);
-    return switches ? (uint8_t)version : resp;
-}
-
 static void add_shards(struct home *home, struct multi *multi, const struct multi_call *call,
                        struct shard_set *set)
 {
@@ -94,19 +75,11 @@ static void add_shards(struct home *home, struct multi *multi, const struct mult
 
 void multi_plan(struct home *home, struct session *session, struct shard_set *out_set)
 {
-    uint16_t db_index = session->db_index;
-    uint8_t resp = session->resp;
     for (struct multi_call *call = session->multi->first; call; call = call->next) {
         const struct command *command = call->command;
-        call->db_index = db_index;
-        call->resp = resp;
         call->at_home = command->plan == PLAN_HERE || command->flags & CMD_LOOKS;
-        if (call->at_home) {
-            db_index = db_after(call, db_index, home->config->databases);
-            resp = resp_after(call, resp);
-        } else {
+        if (!call->at_home)
             add_shards(home, session->multi, call, out_set);
-        }
     }
 }
 
@@ -120,7 +93,7 @@ static void run_queued(struct home *home, struct call *exec, struct multi_call *
         .arg_count = queued->arg_count,
         .db_index = queued->db_index,
         .resp = queued->resp,
-        .flags = exec->flags | CALL_IN_EXEC,
+        .flags = (exec->flags & CALL_ROOM_MADE) | queued->flags,
         .reply = &reply,
         .client_id = exec->client_id,
     };

@@ -1,12 +1,14 @@
 /*
  * multi: MULTI, EXEC, DISCARD: a transaction from the first word to the last reply.
  *
- * Commands are queued at home, with their words copied. EXEC goes out in two steps: first all
- * queued commands that touch keys run as one call, on one shard or together over the shards of all
- * their keys; then, at home, those that touch none (SELECT, PING, CLIENT, CONFIG ...) and those
- * that only look at threads (INFO). Their replies take their places among the others. What touches
- * no key cannot tell the difference, and a session never leaves its thread. Thread: home;
- * multi_run() by whoever runs the EXEC, to whom the queue is handed over meanwhile.
+ * Commands are queued at home, with their words copied. EXEC takes three steps. First, at home, the
+ * queued commands that touch no key run in their order (SELECT, HELLO, CLIENT, PING, CONFIG ...),
+ * and the others learn how they leave the session: its database, its protocol, whether it is
+ * answered. Then all that touch keys run as one call, on one shard or together over the shards of
+ * all their keys. Last come those that look at threads (INFO). Their replies take their places
+ * among the others. What touches no key cannot tell the difference, and a session never leaves its
+ * thread. Thread: home; multi_run() by whoever runs the EXEC, to whom the queue is handed over
+ * meanwhile.
  */
 #pragma once
 
@@ -29,10 +31,13 @@ struct multi_call {
     const struct command *command;
     struct bytes *args;
     uint32_t arg_count;
-    uint16_t db_index; /* as SELECTs before it in the queue leave it */
-    uint8_t resp;      /* and HELLOs the protocol */
-    bool at_home;      /* runs in the second step */
+    bool at_home; /* runs in the first step, or in the last */
     bool answered;
+    /* The session as the commands before it in the queue leave it. */
+    uint16_t db_index;
+    uint8_t resp;
+    uint8_t flags;              /* CALL_* */
+    bool is_muted;              /* CLIENT REPLY; of that command itself: as it leaves it */
     size_t reply_at, reply_len; /* in `replies` */
     uint64_t elapsed_ns;
 };
@@ -55,12 +60,12 @@ void multi_destroy(struct multi *multi);
 void multi_queue(struct session *session, const struct command *command, const struct bytes *args,
                  uint32_t arg_count);
 
-/* EXEC: which shards the queue involves (none: empty set); fixes each command's database. */
+/* EXEC: which shards the queue involves (none: empty set). */
 void multi_plan(struct home *home, struct session *session, struct shard_set *out_set);
 
 /* EXEC's handler: what it answers when nothing can be executed. */
 enum status multi_exec_handler(struct call *call);
 
-/* The first step: runs all queued commands that touch keys; their shards are owned by this thread.
- */
+/* The second step: runs all queued commands that touch keys; their shards are owned by this
+ * thread. */
 enum status multi_run(struct home *home, struct call *call);

@@ -126,6 +126,7 @@ void run_chunk(struct home *home, struct call *calls, uint32_t call_count,
         struct call *call = &calls[i];
         struct run_result *result = &out_results[i];
         result->reply_at = call->reply->out->len;
+        call->config = call->shard->config; /* it may have caught up since the call was placed */
         result->status = run_call(home, call);
         result->reply_end = call->reply->out->len;
         uint64_t now = clock_ticks(); /* the end of one is the beginning of the next */
