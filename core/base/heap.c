@@ -38,10 +38,10 @@ struct far_block {
 #define SLAB_BYTES ((size_t)64 << 10)
 #define SLABS_PER_SEGMENT (SEGMENT_BYTES / SLAB_BYTES)
 #define SEGMENT_HEAD_BYTES ((size_t)4096)
-#define EMPTY_KEPT_MAX 4u /* empty slabs that keep their pages */
-#define SPARSE_PARTS 3u   /* a slab is sparse when less than 3/4 of what it has touched is in use */
-#define SPARSE_DIVISOR 4u
-#define FINE_MAX 256u /* classes in steps of 8 up to here */
+#define EMPTY_KEPT_MAX 4u              /* empty slabs that keep their pages */
+#define FILL_FULL 65536u               /* what a slab has touched is all in use */
+#define FILL_USUAL (FILL_FULL / 4 * 3) /* below this it is sparse */
+#define FINE_MAX 256u                  /* classes in steps of 8 up to here */
 #define FINE_CLASSES (FINE_MAX / 8)
 #define CLASS_COUNT (FINE_CLASSES + 16) /* and eighths of 256..512 and 512..1024 */
 
@@ -77,6 +77,7 @@ struct heap {
     struct mem_account *used;   /* bytes, as heap_used() tells */
     _Atomic size_t spare_bytes; /* given back and not yet handed out again */
     struct slab_list with_room[CLASS_COUNT];
+    uint32_t sparse_fill[CLASS_COUNT]; /* of FILL_FULL: what is less full is sparse */
     struct slab_list empty;
     uint32_t empty_count;
     uint32_t segment_count;
@@ -362,6 +363,11 @@ size_t heap_spare(const struct heap *heap)
     return atomic_load_explicit(&heap->spare_bytes, memory_order_relaxed);
 }
 
+size_t heap_live(const struct heap *heap)
+{
+    return heap_used(heap) - heap_spare(heap) - heap->segment_count * SEGMENT_HEAD_BYTES;
+}
+
 static void take_home(struct heap *heap, struct far_block *block)
 {
     while (block) {
@@ -385,6 +391,26 @@ static struct slab *merge_by_fullness(struct slab *a, struct slab *b)
     }
     *end = a ? a : b;
     return merged;
+}
+
+static size_t touched_bytes(const struct slab *slab)
+{
+    return (size_t)(slab->fresh - slab_start(slab));
+}
+
+static size_t live_bytes(const struct slab *slab)
+{
+    return (size_t)slab->live_count * slab->block_bytes;
+}
+
+static uint32_t average_fill(const struct slab_list *list)
+{
+    size_t touched = 0, live = 0;
+    for (const struct slab *slab = list->first; slab; slab = slab->next) {
+        touched += touched_bytes(slab);
+        live += live_bytes(slab);
+    }
+    return touched ? (uint32_t)(live * FILL_FULL / touched) : FILL_FULL;
 }
 
 static void sort_by_fullness(struct slab_list *list)
@@ -411,10 +437,13 @@ static void sort_by_fullness(struct slab_list *list)
     }
 }
 
-void heap_prefer_full(struct heap *heap)
+void heap_prefer_full(struct heap *heap, bool thorough)
 {
-    for (uint32_t i = 0; i < CLASS_COUNT; i++)
+    for (uint32_t i = 0; i < CLASS_COUNT; i++) {
+        uint32_t average = thorough ? average_fill(&heap->with_room[i]) : 0;
+        heap->sparse_fill[i] = average > FILL_USUAL ? average : FILL_USUAL;
         sort_by_fullness(&heap->with_room[i]);
+    }
 }
 
 bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
@@ -422,10 +451,9 @@ bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
     if (size > HEAP_SMALL_MAX)
         return false;
     const struct slab *slab = slab_of(ptr);
-    size_t touched_bytes = (size_t)(slab->fresh - slab_start(slab));
-    size_t live_bytes = (size_t)slab->live_count * slab->block_bytes;
     /* The slab that is being filled would only be moved into itself. */
-    return live_bytes * SPARSE_DIVISOR < touched_bytes * SPARSE_PARTS &&
+    return live_bytes(slab) * FILL_FULL <
+               touched_bytes(slab) * heap->sparse_fill[slab->class_index] &&
            slab != heap->with_room[slab->class_index].first;
 }
 
@@ -457,6 +485,8 @@ struct heap *heap_create(int node)
     struct heap *heap = mem_alloc_aligned(sizeof *heap, 64);
     memset(heap, 0, sizeof *heap);
     heap->node = node;
+    for (uint32_t i = 0; i < CLASS_COUNT; i++)
+        heap->sparse_fill[i] = FILL_USUAL;
     heap->used = mem_account_open();
     mem_pool_init(&heap->pool);
     return heap;
@@ -598,6 +628,11 @@ size_t heap_spare(const struct heap *heap)
     return 0;
 }
 
+size_t heap_live(const struct heap *heap)
+{
+    return heap_used(heap);
+}
+
 static void take_home(struct heap *heap, struct far_block *block)
 {
     while (block) {
@@ -607,9 +642,10 @@ static void take_home(struct heap *heap, struct far_block *block)
     }
 }
 
-void heap_prefer_full(struct heap *heap)
+void heap_prefer_full(struct heap *heap, bool thorough)
 {
     (void)heap;
+    (void)thorough;
 }
 
 bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)

@@ -155,10 +155,12 @@ void keyspace_insert(struct keyspace *keyspace, struct heap *heap, const struct 
                      struct value *record)
 {
     struct table *table = keyspace_table(keyspace, key->slot);
+    size_t before = heap_live(heap);
     if (unlikely(!table))
         table = add_table(keyspace, heap, key->slot);
     bool has_ttl = record_has_ttl(record);
     table_insert(table, heap, &record_ops, key->hash, record, has_ttl);
+    keyspace->table_bytes += heap_live(heap) - before;
     keyspace->groups->counts[key->slot / KEYSPACE_GROUP_SLOTS]++;
     keyspace->count++;
     keyspace->ttl_count += has_ttl;
@@ -185,11 +187,13 @@ struct value *keyspace_remove(struct keyspace *keyspace, struct heap *heap, cons
     struct table *table = keyspace_table(keyspace, key->slot);
     keyspace_unschedule(keyspace, heap, record);
     keyspace->ttl_count -= (bool)(*cell & TABLE_MARK);
+    size_t before = heap_live(heap);
     table_remove(table, heap, &record_ops, key->hash, cell);
     keyspace->count--;
     keyspace->groups->counts[key->slot / KEYSPACE_GROUP_SLOTS]--;
     if (unlikely(table->count == 0))
         remove_table(keyspace, heap, key->slot);
+    keyspace->table_bytes += heap_live(heap) - before;
     return record;
 }
 
@@ -330,6 +334,7 @@ bool keyspace_drain(struct keyspace *keyspace, struct heap *heap, uint64_t budge
     }
     keyspace->drained = 0;
     keyspace->count = keyspace->ttl_count = 0;
+    keyspace->table_bytes = keyspace->groups ? heap_usable(sizeof *keyspace->groups) : 0;
     return true;
 }
 
@@ -397,6 +402,9 @@ void keyspace_validate(const struct keyspace *keyspace)
         ASSERT(group_count == keyspace->groups->counts[i]);
         ASSERT((group->tables != NULL) == (group->present != 0));
     }
+    struct table_stats stats = {0};
+    keyspace_add_stats(keyspace, &stats);
+    ASSERT(stats.bytes == keyspace->table_bytes);
     ASSERT(seen.count == keyspace->count);
     ASSERT(seen.ttl_count == keyspace->ttl_count);
     ASSERT(seen.scheduled_count == agenda_count(&keyspace->agenda));

@@ -31,6 +31,7 @@ struct keyspace_groups {
 struct keyspace {
     uint64_t count;                 /* records */
     uint64_t ttl_count;             /* of those, with a time to live */
+    size_t table_bytes;             /* that the tables and their heads take */
     struct keyspace_groups *groups; /* NULL until the first record comes */
     struct agenda agenda;           /* hashes by when their first field may be due */
     uint32_t drained;               /* groups that keyspace_drain() has done */

@@ -52,6 +52,7 @@ void home_admin_cron(struct home *home, int64_t now_ms)
     rate_sample(&admin->output_rate, conns_stats(home->conns)->bytes_out, now_ms);
     rate_sample(&admin->turns_rate, home->stats.turns, now_ms);
     monitor_tend(home, now_ms);
+    latency_note_work(home, &admin->latency, now_ms / 1000);
     size_t used = mem_used();
     if (admin->startup_used_bytes == 0)
         admin->startup_used_bytes = used;

@@ -50,6 +50,26 @@ void latency_note(struct home *home, struct latency *latency, const struct tap_e
     latency_add(latency, is_fast ? "fast-command" : "command", event->now_us / 1000000, ms);
 }
 
+/* Redis's names. */
+static const char *const work_names[SLOW_WORK_COUNT] = {
+    [SLOW_EXPIRE_CYCLE] = "expire-cycle",
+    [SLOW_EXPIRE_DEL] = "expire-del",
+    [SLOW_EVICTION_CYCLE] = "eviction-cycle",
+    [SLOW_EVICTION_DEL] = "eviction-del",
+};
+
+void latency_note_work(struct home *home, struct latency *latency, int64_t now_s)
+{
+    struct slow *slow = &home->shard->slow;
+    int64_t threshold_ms = home->shard->config->latency_threshold_ms;
+    for (uint32_t work = 0; work < SLOW_WORK_COUNT; work++) {
+        uint32_t ms = (uint32_t)(slow->longest_ns[work] / 1000000);
+        if (threshold_ms > 0 && ms >= threshold_ms)
+            latency_add(latency, work_names[work], now_s, ms);
+    }
+    *slow = (struct slow){0};
+}
+
 bool latency_forget(struct latency *latency, const char *name)
 {
     struct latency_event *event = find(latency, name);

@@ -39,6 +39,9 @@ void latency_add(struct latency *latency, const char *name, int64_t now_s, uint3
 /* Notes the command of `event` if the settings of the home's shard ask for it. */
 void latency_note(struct home *home, struct latency *latency, const struct tap_event *event);
 
+/* The same for what the home's shard has noted of its own work, which it then forgets. */
+void latency_note_work(struct home *home, struct latency *latency, int64_t now_s);
+
 /* Forgets one event (false if there was none), or all. */
 bool latency_forget(struct latency *latency, const char *name);
 void latency_clear(struct latency *latency);

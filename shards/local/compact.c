@@ -15,12 +15,21 @@
 struct compact {
     struct task task; /* first: task_fn gets its address */
     struct shard *shard;
-    bool is_running;
+    bool is_running, is_thorough;
     uint32_t db_index; /* where the round is */
     uint64_t position;
     uint64_t cpu_ns_left; /* of this tick */
     size_t left_spare;    /* bytes that the last round left, or less if it has become less */
 };
+
+static void begin(struct compact *compact, bool thorough)
+{
+    compact->is_running = true;
+    compact->is_thorough = thorough;
+    compact->db_index = 0;
+    compact->position = 0;
+    heap_prefer_full(compact->shard->heap, thorough);
+}
 
 static void step(struct compact *compact)
 {
@@ -36,28 +45,60 @@ static void step(struct compact *compact)
     compact->left_spare = heap_spare(shard->heap);
 }
 
-static bool run_task(struct task *task, uint64_t deadline_ns)
+/* Returns what the time is then. */
+static uint64_t run_until(struct compact *compact, uint64_t now_ns, uint64_t end_ns)
 {
-    struct compact *compact = (struct compact *)task;
-    uint64_t start_ns = clock_mono_ns(), now_ns = start_ns;
-    uint64_t end_ns = start_ns + compact->cpu_ns_left;
-    if (end_ns > deadline_ns)
-        end_ns = deadline_ns;
     while (compact->is_running && now_ns < end_ns) {
         step(compact);
         now_ns = clock_mono_ns();
     }
-    uint64_t used_ns = now_ns - start_ns;
+    return now_ns;
+}
+
+static bool run_task(struct task *task, uint64_t deadline_ns)
+{
+    struct compact *compact = (struct compact *)task;
+    uint64_t start_ns = clock_mono_ns();
+    uint64_t end_ns = start_ns + compact->cpu_ns_left;
+    if (end_ns > deadline_ns)
+        end_ns = deadline_ns;
+    uint64_t used_ns = run_until(compact, start_ns, end_ns) - start_ns;
     compact->cpu_ns_left -= used_ns < compact->cpu_ns_left ? used_ns : compact->cpu_ns_left;
     return compact->is_running && compact->cpu_ns_left > 0;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Bytes that are not worth a round. */
+static size_t tolerated(const struct compact *compact)
+{
+    size_t part = heap_used(compact->shard->heap) / COMPACT_SPARE_PART;
+    return larger(larger(part, COMPACT_SPARE_MIN), compact->left_spare + compact->left_spare / 4);
+}
+
 static bool is_worth_while(const struct compact *compact)
 {
-    size_t spare = heap_spare(compact->shard->heap);
-    return spare >= COMPACT_SPARE_MIN &&
-           spare >= heap_used(compact->shard->heap) / COMPACT_SPARE_PART &&
-           spare >= compact->left_spare + compact->left_spare / 4;
+    return heap_spare(compact->shard->heap) > tolerated(compact);
+}
+
+size_t compact_leaves(const struct shard *shard)
+{
+    size_t most = larger(heap_used(shard->heap) / COMPACT_LEAVES_PART, COMPACT_SPARE_MIN);
+    size_t leaves = tolerated(shard->compact);
+    return leaves < most ? leaves : most;
+}
+
+bool compact_now(struct compact *compact, uint64_t deadline_ns)
+{
+    if (!compact->is_running && !is_worth_while(compact))
+        return false;
+    if (!compact->is_running || !compact->is_thorough)
+        begin(compact, true);
+    run_until(compact, clock_mono_ns(), deadline_ns);
+    return compact->is_running;
 }
 
 void compact_tick(struct compact *compact)
@@ -69,10 +110,7 @@ void compact_tick(struct compact *compact)
     if (!compact->is_running) {
         if (!is_worth_while(compact))
             return;
-        compact->is_running = true;
-        compact->db_index = 0;
-        compact->position = 0;
-        heap_prefer_full(shard->heap);
+        begin(compact, false);
     }
     compact->cpu_ns_left = TICK_CPU_NS;
     task_start(&shard->tasks, &compact->task);

@@ -11,6 +11,7 @@
 #include "core/base/check.h"
 #include "core/base/mem.h"
 #include "core/base/num.h"
+#include "core/os/clock.h"
 #include "core/store/access.h"
 #include "core/type/str.h"
 #include "shards/local/db_data.h"
@@ -173,6 +174,15 @@ void db_remove_record(struct db *db, struct value *record)
     remove_at(db, &key, cell);
 }
 
+static void remove_expired_at(struct db *db, const struct key *key, uint64_t *cell)
+{
+    struct shard *shard = db->shard;
+    uint64_t from = clock_ticks();
+    shard->stats.expired_keys++;
+    remove_at(db, key, cell);
+    slow_note(&shard->slow, SLOW_EXPIRE_DEL, clock_ticks_to_ns(clock_ticks() - from));
+}
+
 /* The cell of a key that lives; deletes one whose time has come. */
 static inline uint64_t *lookup(struct db *db, const struct key *key)
 {
@@ -180,8 +190,7 @@ static inline uint64_t *lookup(struct db *db, const struct key *key)
     if (!cell)
         return NULL;
     if (unlikely(*cell & TABLE_MARK) && record_is_expired(table_item(*cell), db->shard->now_ms)) {
-        db->shard->stats.expired_keys++;
-        remove_at(db, key, cell);
+        remove_expired_at(db, key, cell);
         return NULL;
     }
     return cell;
@@ -707,6 +716,11 @@ struct db_table_stats db_table_stats(const struct db *db)
     static_assert(sizeof stats.bucket_lens == sizeof tables.bucket_lens, "the same histogram");
     memcpy(stats.bucket_lens, tables.bucket_lens, sizeof stats.bucket_lens);
     return stats;
+}
+
+size_t db_table_bytes(const struct db *db)
+{
+    return db->keyspace->table_bytes;
 }
 
 uint32_t db_slot_size(const struct db *db, uint16_t slot)

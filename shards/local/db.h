@@ -143,5 +143,8 @@ struct db_table_stats {
 /* O(buckets). */
 struct db_table_stats db_table_stats(const struct db *db);
 
+/* Bytes that the tables take, without a look at them. */
+size_t db_table_bytes(const struct db *db);
+
 /* Keys of one hash slot. */
 uint32_t db_slot_size(const struct db *db, uint16_t slot);

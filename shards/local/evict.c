@@ -17,6 +17,7 @@
 #include "core/base/mem.h"
 #include "core/os/clock.h"
 #include "core/store/access.h"
+#include "shards/local/compact.h"
 #include "shards/local/db_data.h"
 #include "shards/local/lazyfree.h"
 
@@ -29,11 +30,14 @@
                                        */
 #define SLACK_BYTES ((size_t)1 << 20) /* over the limit by this or 1/64: every writer evicts */
 #define SLACK_PART 64u
+#define MARGIN_PART 128u /* of maxmemory: so much below it evicting begins, */
+#define HURRY_PART 64u   /* and so much above it writers help to move blocks together */
 #define TENACITY_UNLIMITED 100u
 
 /* What a shard tells the others; a cache line. */
 struct evict_share {
     const struct heap *heap;
+    _Atomic size_t leaves;      /* spare bytes that count: compact_leaves() */
     _Atomic uint64_t evictable; /* keys that the policy may evict */
     _Atomic bool asked;         /* by another shard, to evict */
 } __attribute__((aligned(64)));
@@ -49,7 +53,7 @@ struct evict {
     struct task task; /* first: task_fn gets its address */
     struct shard *shard;
     const struct config *config; /* that room_until was reckoned with */
-    size_t room_until;           /* own_live() may grow up to here without a look at the sum */
+    size_t room_until;           /* own_counted() may grow up to here without a look at the sum */
     struct evict_share *shares;  /* [share_count] */
     uint32_t share_count;
     bool owns_shares;
@@ -274,14 +278,25 @@ static void evict_step(struct evict *evict)
     if (!record)
         return;
     shard->stats.evicted_keys++;
+    uint64_t from = clock_ticks();
     db_remove_record(db, record);
+    slow_note(&shard->slow, SLOW_EVICTION_DEL, clock_ticks_to_ns(clock_ticks() - from));
 }
 
 /* ---- Counting ---- */
 
-static size_t own_live(const struct shard *shard)
+/* Spare bytes of a heap that are too many. */
+static size_t excess_bytes(const struct evict_share *share)
 {
-    return heap_used(shard->heap) - heap_spare(shard->heap);
+    size_t spare = heap_spare(share->heap);
+    size_t leaves = atomic_load_explicit(&share->leaves, memory_order_relaxed);
+    return spare > leaves ? spare - leaves : 0;
+}
+
+static size_t own_counted(const struct evict *evict)
+{
+    const struct evict_share *share = &evict->shares[evict->share_index];
+    return heap_used(share->heap) - excess_bytes(share);
 }
 
 size_t evict_not_counted(const struct shard *shard)
@@ -289,22 +304,35 @@ size_t evict_not_counted(const struct shard *shard)
     const struct evict *evict = shard->evict;
     size_t bytes = 0;
     for (uint32_t i = 0; i < evict->share_count; i++)
-        bytes += heap_spare(evict->shares[i].heap);
+        bytes += excess_bytes(&evict->shares[i]);
     return bytes;
 }
 
-/* Bytes over the limit, negative: room. */
+/* Bytes over maxmemory, negative: room. */
 static int64_t over_limit(const struct shard *shard)
 {
     return (int64_t)mem_used() - (int64_t)evict_not_counted(shard) -
            (int64_t)shard->config->maxmemory;
 }
 
+static int64_t margin(const struct shard *shard)
+{
+    bool evicts = shard->config->maxmemory_policy != MAXMEMORY_NOEVICTION;
+    return evicts ? (int64_t)(shard->config->maxmemory / MARGIN_PART) : 0;
+}
+
+/* More is used than should be, and some of that lies spare here. */
+static bool must_compact(const struct evict *evict, uint64_t limit)
+{
+    return mem_used() > limit && excess_bytes(&evict->shares[evict->share_index]) > 0;
+}
+
 static void publish(struct evict *evict)
 {
-    /* Relaxed: a number for others to go by, which orders nothing. */
-    atomic_store_explicit(&evict->shares[evict->share_index].evictable, own_evictable(evict->shard),
-                          memory_order_relaxed);
+    struct evict_share *share = &evict->shares[evict->share_index];
+    /* Relaxed: numbers for others to go by, which order nothing. */
+    atomic_store_explicit(&share->evictable, own_evictable(evict->shard), memory_order_relaxed);
+    atomic_store_explicit(&share->leaves, compact_leaves(evict->shard), memory_order_relaxed);
 }
 
 static bool anyone_can_evict(const struct evict *evict)
@@ -347,9 +375,9 @@ static bool evict_own(struct evict *evict, int64_t over, uint64_t deadline_ns)
 {
     struct shard *shard = evict->shard;
     uint64_t start_ns = clock_mono_ns(), now_ns = start_ns;
-    int64_t goal = (int64_t)own_live(shard) - over;
+    int64_t goal = (int64_t)heap_live(shard->heap) - over;
     bool more_to_free = true;
-    while ((int64_t)own_live(shard) > goal && now_ns < deadline_ns) {
+    while ((int64_t)heap_live(shard->heap) > goal && now_ns < deadline_ns) {
         if (more_to_free)
             more_to_free = lazyfree_run(shard->lazyfree, now_ns);
         else if (own_evictable(shard) > 0)
@@ -359,8 +387,9 @@ static bool evict_own(struct evict *evict, int64_t over, uint64_t deadline_ns)
         now_ns = clock_mono_ns();
     }
     publish(evict);
+    slow_note(&shard->slow, SLOW_EVICTION_CYCLE, now_ns - start_ns);
     shard->stats.eviction_us += (now_ns - start_ns + 500) / 1000;
-    return (int64_t)own_live(shard) <= goal;
+    return (int64_t)heap_live(shard->heap) <= goal;
 }
 
 /* How long a writer may be kept busy: SLICE_US at the default tenacity of 10, no limit at 100. */
@@ -379,12 +408,17 @@ static enum status make_room_slowly(struct evict *evict)
 {
     struct shard *shard = evict->shard;
     const struct config *config = shard->config;
-    int64_t over = over_limit(shard);
+    int64_t over = over_limit(shard) + margin(shard);
     evict->config = config;
+    if (must_compact(evict, config->maxmemory + config->maxmemory / HURRY_PART))
+        compact_now(shard->compact, clock_mono_ns() + slice_ns(config));
     if (over <= 0) {
         /* All shards may grow by a part of the room at the same time before they look again. */
         size_t room = (size_t)-over / (2 * evict->share_count);
-        evict->room_until = own_live(shard) + (room < ROOM_CHECK_BYTES ? room : ROOM_CHECK_BYTES);
+        evict->room_until = own_counted(evict) +
+                            (room < ROOM_CHECK_BYTES ? room : ROOM_CHECK_BYTES);
+        if (must_compact(evict, config->maxmemory))
+            task_start(&shard->tasks, &evict->task);
         return OK;
     }
     evict->room_until = 0;
@@ -411,7 +445,7 @@ static enum status make_room_slowly(struct evict *evict)
     if (evict_own(evict, over, clock_mono_ns() + slice_ns(config)))
         return OK;
     if (!anyone_can_evict(evict))
-        return ERR_OOM;
+        return over_limit(shard) > 0 ? ERR_OOM : OK;
     if (own_evictable(shard) > 0)
         task_start(&shard->tasks, &evict->task);
     return OK;
@@ -422,7 +456,7 @@ enum status evict_make_room(struct shard *shard)
     struct evict *evict = shard->evict;
     if (likely(shard->config->maxmemory == 0))
         return OK;
-    if (likely(own_live(shard) < evict->room_until && evict->config == shard->config))
+    if (likely(own_counted(evict) <= evict->room_until && evict->config == shard->config))
         return OK;
     return make_room_slowly(evict);
 }
@@ -438,25 +472,29 @@ static bool run_task(struct task *task, uint64_t deadline_ns)
 {
     struct evict *evict = (struct evict *)task;
     struct shard *shard = evict->shard;
-    if (shard->config->maxmemory == 0 || shard->config->maxmemory_policy == MAXMEMORY_NOEVICTION)
+    const struct config *config = shard->config;
+    if (config->maxmemory == 0)
         return false;
-    int64_t over = over_limit(shard);
-    if (over <= 0)
-        return false;
+    bool compacts = must_compact(evict, config->maxmemory) &&
+                    compact_now(shard->compact, deadline_ns);
+    int64_t over = over_limit(shard) + margin(shard);
+    if (over <= 0 || config->maxmemory_policy == MAXMEMORY_NOEVICTION)
+        return compacts;
     evict_own(evict, over, deadline_ns);
-    return own_evictable(shard) > 0 && over_limit(shard) > 0;
+    return compacts || (own_evictable(shard) > 0 && over_limit(shard) + margin(shard) > 0);
 }
 
 void evict_tick(struct evict *evict)
 {
     struct shard *shard = evict->shard;
     evict->room_until = 0; /* memory besides this heap's may have grown */
+    publish(evict);
     if (shard->config->maxmemory == 0)
         return;
-    publish(evict);
     bool asked = atomic_exchange_explicit(&evict->shares[evict->share_index].asked, false,
                                           memory_order_relaxed);
-    if (over_limit(shard) > 0 && (asked || has_fair_share(evict)))
+    bool evicts = over_limit(shard) + margin(shard) > 0 && (asked || has_fair_share(evict));
+    if (evicts || must_compact(evict, shard->config->maxmemory))
         task_start(&shard->tasks, &evict->task);
 }
 
@@ -471,7 +509,7 @@ struct evict *evict_create(struct shard *shard)
     evict->share_count = 1;
     evict->owns_shares = true;
     evict->shares = mem_alloc_aligned(sizeof *evict->shares, 64);
-    evict->shares[0] = (struct evict_share){.heap = shard->heap};
+    evict->shares[0] = (struct evict_share){.heap = shard->heap, .leaves = COMPACT_SPARE_MIN};
     return evict;
 }
 
@@ -482,7 +520,7 @@ void evict_introduce(struct shard *const *shards, uint32_t count)
         struct evict *evict = shards[i]->evict;
         if (evict->owns_shares)
             mem_free(evict->shares);
-        shares[i] = (struct evict_share){.heap = shards[i]->heap};
+        shares[i] = (struct evict_share){.heap = shards[i]->heap, .leaves = COMPACT_SPARE_MIN};
         evict->shares = shares;
         evict->share_count = count;
         evict->share_index = i;

@@ -1,13 +1,15 @@
 /*
  * evict: keeps the server below maxmemory, by Redis's eight policies.
  *
- * One limit for all shards: what counts is mem_used() of the whole process, less what lies ready
- * inside slabs. No shard touches another's keys. A shard with its fair share of the data or more
- * evicts from its own; others ask the fullest, which evicts at its next turn or tick. Work comes in
- * slices: a command that finds the server over its limit pays for one and then runs, the rest is a
- * task of the shard. -OOM is answered only when no shard has anything left that may go, or the
- * policy is noeviction.
- * Thread: the shard's current owner, except where marked.
+ * One limit for all shards, and what counts is mem_used() of the whole process. Evicting a key
+ * makes room for others of its size, but gives memory back only when all its slab is free. So what
+ * lies ready inside slabs counts up to a 32nd of a heap (compact_leaves()), and what is more is not
+ * evicted for but moved together. Evicting begins a 128th below maxmemory: between the two,
+ * mem_used() may go up and down. No shard touches another's keys. A shard with its fair share of
+ * the data or more evicts from its own; others ask the fullest, which evicts at its next turn or
+ * tick. Work comes in slices: a command that finds the server over its limit pays for one and then
+ * runs, the rest is a task of the shard. -OOM is answered only when no shard has anything left that
+ * may go, or the policy is noeviction. Thread: the shard's current owner, except where marked.
  */
 #pragma once
 
@@ -40,6 +42,6 @@ int evict_asked_shard(struct shard *shard);
  * stand here. Ten times a second, and when this shard was asked. */
 void evict_tick(struct evict *evict);
 
-/* Bytes of mem_used() that do not count against maxmemory (INFO mem_not_counted_for_evict).
- * Thread: any. */
+/* Bytes of mem_used() that do not count against maxmemory, since they are being given back (INFO
+ * mem_not_counted_for_evict). Thread: any. */
 size_t evict_not_counted(const struct shard *shard);

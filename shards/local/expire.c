@@ -111,6 +111,7 @@ static bool run_task(struct task *task, uint64_t deadline_ns)
     uint64_t used_ns = now_ns - start_ns;
     expire->cpu_ns_left -= used_ns < expire->cpu_ns_left ? used_ns : expire->cpu_ns_left;
     shard->stats.active_expire_us += (used_ns + 500) / 1000;
+    slow_note(&shard->slow, SLOW_EXPIRE_CYCLE, used_ns);
     return expire->dbs_left > 0 && expire->cells_left > 0 && expire->cpu_ns_left > 0;
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/rng.h"
 #include "core/os/task.h"
 #include "shards/local/config.h"
+#include "shards/local/slow.h"
 #include "shards/local/stats.h"
 
 struct db;
@@ -38,6 +39,7 @@ struct shard {
     struct db_observer *observers;
     struct rng rng;
     struct shard_stats stats;
+    struct slow slow;
     int64_t
         keeps_expired_until_ms; /* CLIENT PAUSE: till then only writers delete what has expired */
     bool no_touch;              /* the call being run leaves access times alone (CLIENT NO-TOUCH) */

@@ -104,9 +104,9 @@ Test(compact, gives_back_what_is_spare)
     make_holes();
     size_t used = heap_used(shard->heap), spare = heap_spare(shard->heap);
     cr_assert_gt(spare, used / 3);
-    for (int i = 0; i < 10000 && heap_spare(shard->heap) > used / 20; i++)
+    for (int i = 0; i < 10000 && heap_spare(shard->heap) > used / 16; i++)
         run_ticks(1);
-    cr_assert_leq(heap_spare(shard->heap), used / 20, "%zu of %zu were spare, %zu are", spare, used,
+    cr_assert_leq(heap_spare(shard->heap), used / 16, "%zu of %zu were spare, %zu are", spare, used,
                   heap_spare(shard->heap));
     cr_assert_lt(heap_used(shard->heap), used - spare * 3 / 4);
 }

@@ -82,6 +82,92 @@ static int write_keys(int from, int count, int64_t expire_at_ms)
     return refused;
 }
 
+#ifdef SHERD_JEMALLOC
+
+static void put_sized(int number, size_t len)
+{
+    static char text[100000];
+    char name[40];
+    struct key key = named(name, number);
+    db_put_string(db, &key, bytes_of(text, len), DB_NO_EXPIRE);
+}
+
+/* A second of the server's life: ten ticks, and tasks in between. */
+static void run_ticks(int count)
+{
+    for (int i = 0; i < count; i++) {
+        shard_cron(shard, shard->now_ms);
+        for (int turn = 0; turn < 100 && task_run(&shard->tasks, SLICE_US); turn++)
+            continue;
+    }
+}
+
+/* Writes values of the sizes that `len_of` says into a full cache, for many times what it holds.
+ * What operators look at is mem_used(): it may never be much above the limit (`permille` of it),
+ * and is not above it once all is at rest; and the cache is well filled all the while. */
+static void check_used(size_t (*len_of)(int number), uint64_t maxmemory, int writes, int permille)
+{
+    config.maxmemory_eviction_tenacity = 10;
+    config.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
+    config.maxmemory = mem_used() + maxmemory;
+    bool was_full = false;
+    size_t most = 0, least_live = SIZE_MAX;
+    for (int i = 0; i < writes; i++) {
+        cr_assert_eq(evict_make_room(shard), OK);
+        put_sized(i, len_of(i));
+        if (i % 100 == 0)
+            task_run(&shard->tasks, SLICE_US);
+        if (i % 1000 == 0)
+            run_ticks(1);
+        was_full |= mem_used() > config.maxmemory - maxmemory / 50;
+        if (was_full) {
+            most = mem_used() > most ? mem_used() : most;
+            least_live = heap_live(shard->heap) < least_live ? heap_live(shard->heap) : least_live;
+        }
+    }
+    run_ticks(100);
+    cr_assert(was_full);
+    cr_assert_leq(mem_used(), config.maxmemory, "%zu at rest, spare %zu", mem_used(),
+                  heap_spare(shard->heap));
+    cr_assert_leq(most, config.maxmemory + maxmemory * permille / 1000, "%zd above the limit",
+                  most - config.maxmemory);
+    cr_assert_gt(least_live, maxmemory * 8 / 10, "%zu kept of %zu", least_live, maxmemory);
+}
+
+static size_t always_100(int number)
+{
+    return 100;
+}
+
+Test(evict, keeps_what_is_used_below_the_limit)
+{
+    check_used(always_100, 16 << 20, 500000, 10);
+}
+
+static size_t mixed(int number)
+{
+    static const size_t lens[] = {10, 40, 100, 250, 500, 900, 3000, 20000};
+    return lens[(uint32_t)number * 2654435761u >> 29];
+}
+
+Test(evict, keeps_it_there_with_values_of_all_sizes)
+{
+    check_used(mixed, 16 << 20, 50000, 50);
+}
+
+/* The old values leave holes that the new ones do not fit into. */
+static size_t ever_longer(int number)
+{
+    return 10 + (size_t)number / 20000 * 48 % 480;
+}
+
+Test(evict, keeps_it_there_while_sizes_change)
+{
+    check_used(ever_longer, 16 << 20, 500000, 50);
+}
+
+#endif
+
 Test(evict, lets_all_pass_without_a_limit)
 {
     cr_assert_eq(write_keys(0, 1000, DB_NO_EXPIRE), 0);
