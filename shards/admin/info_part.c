@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "shards/admin/client_info.h"
 #include "shards/admin/histogram_part.h"
 #include "shards/admin/home_admin.h"
 #include "shards/admin/part.h"
@@ -29,7 +28,6 @@ static void look_at_clients(struct info_numbers *numbers, struct home *home)
         uint64_t input = conn->in.cap, output = conn->out.cap + conn->sending.cap;
         numbers->clients++;
         numbers->paused_clients += session->paused;
-        numbers->client_bytes += client_info_bytes(session);
         if (input > numbers->max_input_bytes)
             numbers->max_input_bytes = input;
         if (output > numbers->max_output_bytes)
@@ -68,14 +66,6 @@ static void write_commands(struct buf *content, const struct command_stats *stat
     }
 }
 
-static uint64_t count_keys(const struct shard *shard, uint32_t db_count)
-{
-    uint64_t keys = 0;
-    for (uint32_t i = 0; i < db_count; i++)
-        keys += db_size(shard->dbs[i]);
-    return keys;
-}
-
 void info_part_write(struct buf *content, struct home *home, uint32_t wants)
 {
     const struct home_admin *admin = home->admin;
@@ -90,8 +80,7 @@ void info_part_write(struct buf *content, struct home *home, uint32_t wants)
         .denied_auth = admin->denied_auth,
         .errors_total = stats->errors_total,
         .heap_bytes = heap_used(home->shard->heap),
-        .keys = count_keys(home->shard, home->config->databases),
-        .startup_used_bytes = admin->startup_used_bytes,
+        .memory = memory_parts_of(home),
     };
     look_at_clients(&numbers, home);
     part_add(content, &numbers, sizeof(numbers));
@@ -129,8 +118,8 @@ static void add_numbers(struct info_numbers *to, const struct info_numbers *from
     to->max_output_bytes = before.max_output_bytes > from->max_output_bytes
                                ? before.max_output_bytes
                                : from->max_output_bytes;
-    to->startup_used_bytes = before.startup_used_bytes ? before.startup_used_bytes
-                                                       : from->startup_used_bytes;
+    to->memory = before.memory;
+    memory_parts_add(&to->memory, &from->memory);
 }
 
 static void add_error(struct info_sums *sums, const struct command_error *more)

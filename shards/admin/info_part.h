@@ -9,6 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/ds/histogram.h"
+#include "shards/admin/memory_use.h"
 #include "shards/call/command_stats.h"
 #include "shards/local/stats.h"
 #include "shards/route/home.h"
@@ -27,15 +28,14 @@ struct info_numbers {
     int64_t cpu; /* that the thread is pinned to, -1: none */
     struct shard_stats shard;
     struct conns_stats net;
-    uint64_t clients, client_bytes;
+    struct memory_parts memory;
+    uint64_t clients;
     uint64_t paused_clients;                    /* held back by CLIENT PAUSE */
     uint64_t max_input_bytes, max_output_bytes; /* the largest of any client now */
     uint64_t rates[INFO_RATES];                 /* per second */
     uint64_t denied_auth;
     uint64_t errors_total;
     uint64_t heap_bytes; /* of the shards' data */
-    uint64_t keys;       /* of all databases */
-    uint64_t startup_used_bytes;
 };
 
 struct info_db {

@@ -140,24 +140,25 @@ static void write_clients(struct buf *text, const struct info *info)
                 "total_blocking_keys_on_nokey");
 }
 
-static void write_fragmentation(struct buf *text, size_t used, size_t resident)
+static void write_fragmentation(struct buf *text, const struct memory_use *use)
 {
-    struct mem_allocator_stats allocator = mem_allocator_stats();
-    if (allocator.allocated == 0) /* it does not tell: judge it by the whole process */
-        allocator = (struct mem_allocator_stats){used, used, resident};
+    const struct mem_allocator_stats *allocator = &use->allocator;
+    double resident = (double)use->resident_bytes;
     buf_add_format(text, "allocator_frag_ratio:%.2f\r\n",
-                   ratio((double)allocator.active, (double)allocator.allocated));
-    number(text, "allocator_frag_bytes", allocator.active - allocator.allocated);
+                   ratio((double)allocator->active, (double)allocator->allocated));
+    number(text, "allocator_frag_bytes", allocator->active - allocator->allocated);
     buf_add_format(text, "allocator_rss_ratio:%.2f\r\n",
-                   ratio((double)allocator.resident, (double)allocator.active));
+                   ratio((double)allocator->resident, (double)allocator->active));
     buf_add_format(text, "allocator_rss_bytes:%lld\r\n",
-                   (long long)allocator.resident - (long long)allocator.active);
+                   (long long)allocator->resident - (long long)allocator->active);
     buf_add_format(text, "rss_overhead_ratio:%.2f\r\n",
-                   ratio((double)resident, (double)allocator.resident));
+                   ratio(resident, (double)allocator->resident));
     buf_add_format(text, "rss_overhead_bytes:%lld\r\n",
-                   (long long)resident - (long long)allocator.resident);
-    buf_add_format(text, "mem_fragmentation_ratio:%.2f\r\n", ratio((double)resident, (double)used));
-    buf_add_format(text, "mem_fragmentation_bytes:%lld\r\n", (long long)resident - (long long)used);
+                   (long long)use->resident_bytes - (long long)allocator->resident);
+    buf_add_format(text, "mem_fragmentation_ratio:%.2f\r\n",
+                   ratio(resident, (double)use->used_bytes));
+    buf_add_format(text, "mem_fragmentation_bytes:%lld\r\n",
+                   (long long)use->resident_bytes - (long long)use->used_bytes);
 }
 
 /* "jemalloc-5.3.0", without what it says of its build. */
@@ -173,26 +174,19 @@ static void write_allocator_name(struct buf *text)
 static void write_memory(struct buf *text, const struct info *info)
 {
     const struct info_numbers *all = &info->sums->all;
-    size_t used = mem_used(), peak = mem_used_peak(), resident = usage_resident_bytes();
-    size_t dataset = all->heap_bytes < used ? all->heap_bytes : used;
-    size_t startup = all->startup_used_bytes;
-    struct mem_allocator_stats allocator = mem_allocator_stats();
+    struct memory_use use = memory_use_of(&all->memory);
 
-    number_and_human(text, "used_memory", used);
-    number_and_human(text, "used_memory_rss", resident);
-    number_and_human(text, "used_memory_peak", peak);
-    buf_add_format(text, "used_memory_peak_perc:%.2f%%\r\n",
-                   100 * ratio((double)used, (double)peak));
-    number(text, "used_memory_overhead", used - dataset);
-    number(text, "used_memory_startup", startup);
-    number(text, "used_memory_dataset", dataset);
-    double dataset_percent = used > startup ? 100 * (double)dataset / (double)(used - startup) : 0;
-    buf_add_format(text, "used_memory_dataset_perc:%.2f%%\r\n",
-                   dataset_percent < 100 ? dataset_percent
-                                         : 100); /* empty slabs are there from the start */
-    number(text, "allocator_allocated", allocator.allocated);
-    number(text, "allocator_active", allocator.active);
-    number(text, "allocator_resident", allocator.resident);
+    number_and_human(text, "used_memory", use.used_bytes);
+    number_and_human(text, "used_memory_rss", use.resident_bytes);
+    number_and_human(text, "used_memory_peak", use.peak_bytes);
+    buf_add_format(text, "used_memory_peak_perc:%.2f%%\r\n", memory_use_peak_percent(&use));
+    number(text, "used_memory_overhead", use.overhead_bytes);
+    number(text, "used_memory_startup", use.parts.startup_bytes);
+    number(text, "used_memory_dataset", use.dataset_bytes);
+    buf_add_format(text, "used_memory_dataset_perc:%.2f%%\r\n", memory_use_dataset_percent(&use));
+    number(text, "allocator_allocated", use.allocator.allocated);
+    number(text, "allocator_active", use.allocator.active);
+    number(text, "allocator_resident", use.allocator.resident);
     number_and_human(text, "total_system_memory", limits_memory_bytes(""));
     zeros(text, "used_memory_lua used_memory_vm_eval");
     human(text, "used_memory_lua_human", 0);
@@ -203,10 +197,10 @@ static void write_memory(struct buf *text, const struct info *info)
     number_and_human(text, "used_memory_scripts", 0);
     number_and_human(text, "maxmemory", info->config->maxmemory);
     option(text, "maxmemory_policy", "maxmemory-policy", info->config);
-    write_fragmentation(text, used, resident);
+    write_fragmentation(text, &use);
     number(text, "mem_not_counted_for_evict", evict_not_counted(info->server->shards[0]));
     zeros(text, "mem_replication_backlog mem_total_replication_buffers mem_clients_slaves");
-    number(text, "mem_clients_normal", all->client_bytes);
+    number(text, "mem_clients_normal", use.parts.client_bytes);
     zeros(text, "mem_cluster_links mem_aof_buffer");
     write_allocator_name(text);
     zeros(text, "active_defrag_running");
@@ -411,7 +405,7 @@ static void write_shards(struct buf *text, const struct info *info)
             "used_memory=%llu,hops_sent=%llu,entries_published=%llu,"
             "lane_overflows=%llu,lent_runs=%llu,turns=%llu,sleeps=%llu,wakes_sent=%llu,cpu=%lld"
             "\r\n",
-            i, (unsigned long long)one->keys, (unsigned long long)one->shard.commands,
+            i, (unsigned long long)one->memory.keys, (unsigned long long)one->shard.commands,
             (unsigned long long)one->shard.remote_in, (unsigned long long)one->shard.log_entries,
             (unsigned long long)one->shard.park_us,
             (unsigned long long)one->home.loop_p99_ns / 1000,

@@ -6,14 +6,11 @@
  */
 #include "core/base/heap.h"
 #include "core/base/mem.h"
-#include "core/os/usage.h"
-#include "shards/admin/client_info.h"
-#include "shards/admin/home_admin.h"
+#include "shards/admin/memory_use.h"
 #include "shards/admin/part.h"
 #include "shards/call/call.h"
 #include "shards/call/command.h"
 #include "shards/call/help.h"
-#include "shards/route/home.h"
 
 /* ---- USAGE
  * --------------------------------------------------------------------------------------- */
@@ -40,44 +37,27 @@ static enum status cmd_usage(struct call *call)
 /* ---- Parts of STATS and DOCTOR
  * ------------------------------------------------------------------- */
 
-struct memory_numbers {
-    uint64_t client_bytes, data_bytes, keys, startup_bytes;
-};
-
 struct memory_db {
     uint64_t keys, table_bytes;
 };
 
 struct memory_sums {
-    struct memory_numbers all;
+    struct memory_parts parts;
     struct memory_db *dbs;
     uint32_t db_count;
-    uint64_t table_bytes;
-    /* Of the process. */
-    size_t used_bytes, peak_bytes, resident_bytes;
-    struct mem_allocator_stats allocator;
 };
 
 static enum status write_numbers(struct call *call)
 {
-    const struct home *home = call->home;
-    struct memory_numbers numbers = {.data_bytes = heap_used(call->shard->heap),
-                                     .startup_bytes = home->admin->startup_used_bytes};
-    for (struct session *session = home_first_session(call->home); session;
-         session = home_next_session(session))
-        numbers.client_bytes += client_info_bytes(session);
-
+    struct memory_parts parts = memory_parts_of(call->home);
     uint32_t db_count = call->config->databases;
     struct memory_db *dbs = arena_alloc(call->arena, db_count * sizeof *dbs);
     for (uint32_t i = 0; i < db_count; i++) {
         const struct db *db = call->shard->dbs[i];
-        dbs[i] = (struct memory_db){.keys = db_size(db)};
-        if (dbs[i].keys)
-            dbs[i].table_bytes = db_table_stats(db).bytes;
-        numbers.keys += dbs[i].keys;
+        dbs[i] = (struct memory_db){.keys = db_size(db), .table_bytes = db_table_bytes(db)};
     }
     struct buf content = {0};
-    part_add(&content, &numbers, sizeof numbers);
+    part_add(&content, &parts, sizeof parts);
     part_add_bytes(&content, bytes_of(dbs, db_count * sizeof *dbs));
     part_write(call, &content);
     return OK;
@@ -85,12 +65,9 @@ static enum status write_numbers(struct call *call)
 
 static void add_part(struct memory_sums *sums, struct bytes content)
 {
-    struct memory_numbers numbers;
-    part_take(&content, &numbers, sizeof numbers);
-    sums->all.client_bytes += numbers.client_bytes;
-    sums->all.data_bytes += numbers.data_bytes;
-    sums->all.keys += numbers.keys;
-    sums->all.startup_bytes = numbers.startup_bytes; /* of the process: the same for all */
+    struct memory_parts parts;
+    part_take(&content, &parts, sizeof parts);
+    memory_parts_add(&sums->parts, &parts);
 
     struct bytes dbs = part_take_bytes(&content);
     ASSERT(dbs.len == sums->db_count * sizeof(struct memory_db));
@@ -99,7 +76,6 @@ static void add_part(struct memory_sums *sums, struct bytes content)
         part_take(&dbs, &more, sizeof more);
         sums->dbs[i].keys += more.keys;
         sums->dbs[i].table_bytes += more.table_bytes;
-        sums->table_bytes += more.table_bytes;
     }
 }
 
@@ -109,21 +85,10 @@ static struct memory_sums add_up(struct call *call, const struct bytes *parts, u
     struct memory_sums sums = {
         .dbs = arena_zalloc(call->arena, db_count * sizeof(struct memory_db)),
         .db_count = db_count,
-        .used_bytes = mem_used(),
-        .resident_bytes = usage_resident_bytes(),
-        .allocator = mem_allocator_stats(),
     };
-    sums.peak_bytes = mem_used_peak();
-    if (sums.peak_bytes < sums.used_bytes)
-        sums.peak_bytes = sums.used_bytes;
     for (uint32_t i = 0; i < part_count; i++)
         add_part(&sums, part_open(parts[i]));
     return sums;
-}
-
-static double ratio(double a, double b)
-{
-    return b > 0 ? a / b : 0;
 }
 
 /* ---- STATS
@@ -158,21 +123,21 @@ static size_t put_dbs(struct call *call, const struct memory_sums *sums)
 }
 
 /* Two ways from what we hand out to what is resident: pages not full, and pages not given back. */
-static size_t put_fragmentation(struct call *call, const struct memory_sums *sums)
+static size_t put_fragmentation(struct call *call, const struct memory_use *use)
 {
-    double allocated = (double)sums->allocator.allocated, active = (double)sums->allocator.active;
-    double kept = (double)sums->allocator.resident, resident = (double)sums->resident_bytes;
-    double used = (double)sums->used_bytes;
+    double allocated = (double)use->allocator.allocated, active = (double)use->allocator.active;
+    double kept = (double)use->allocator.resident, resident = (double)use->resident_bytes;
+    double used = (double)use->used_bytes;
     put_int(call, "allocator.allocated", (int64_t)allocated);
     put_int(call, "allocator.active", (int64_t)active);
     put_int(call, "allocator.resident", (int64_t)kept);
-    put_double(call, "allocator-fragmentation.ratio", ratio(active, allocated));
+    put_double(call, "allocator-fragmentation.ratio", memory_use_ratio(active, allocated));
     put_int(call, "allocator-fragmentation.bytes", (int64_t)(active - allocated));
-    put_double(call, "allocator-rss.ratio", ratio(kept, active));
+    put_double(call, "allocator-rss.ratio", memory_use_ratio(kept, active));
     put_int(call, "allocator-rss.bytes", (int64_t)(kept - active));
-    put_double(call, "rss-overhead.ratio", ratio(resident, kept));
+    put_double(call, "rss-overhead.ratio", memory_use_ratio(resident, kept));
     put_int(call, "rss-overhead.bytes", (int64_t)(resident - kept));
-    put_double(call, "fragmentation", ratio(resident, used));
+    put_double(call, "fragmentation", memory_use_ratio(resident, used));
     put_int(call, "fragmentation.bytes", (int64_t)(resident - used));
     return 11;
 }
@@ -180,30 +145,28 @@ static size_t put_fragmentation(struct call *call, const struct memory_sums *sum
 static void merge_stats(struct call *call, const struct bytes *parts, uint32_t part_count)
 {
     struct memory_sums sums = add_up(call, parts, part_count);
-    int64_t used = (int64_t)sums.used_bytes, startup = (int64_t)sums.all.startup_bytes;
-    int64_t overhead = startup + (int64_t)sums.all.client_bytes + (int64_t)sums.table_bytes;
-    int64_t dataset = used > overhead ? used - overhead : 0;
-    int64_t net = used > startup ? used - startup : 0; /* without what the empty server takes */
+    struct memory_use use = memory_use_of(&sums.parts);
+    uint64_t keys = use.parts.keys;
 
     size_t mark = reply_mark(call->reply), count = 0;
-    put_int(call, "peak.allocated", (int64_t)sums.peak_bytes);
-    put_int(call, "total.allocated", used);
-    put_int(call, "startup.allocated", startup);
+    put_int(call, "peak.allocated", (int64_t)use.peak_bytes);
+    put_int(call, "total.allocated", (int64_t)use.used_bytes);
+    put_int(call, "startup.allocated", (int64_t)use.parts.startup_bytes);
     put_int(call, "replication.backlog", 0);
     put_int(call, "clients.slaves", 0);
-    put_int(call, "clients.normal", (int64_t)sums.all.client_bytes);
+    put_int(call, "clients.normal", (int64_t)use.parts.client_bytes);
     put_int(call, "cluster.links", 0);
     put_int(call, "aof.buffer", 0);
     put_int(call, "lua.caches", 0);
     put_int(call, "functions.caches", 0);
     count += 10 + put_dbs(call, &sums);
-    put_int(call, "overhead.total", overhead);
-    put_int(call, "keys.count", (int64_t)sums.all.keys);
-    put_int(call, "keys.bytes-per-key", sums.all.keys ? net / (int64_t)sums.all.keys : 0);
-    put_int(call, "dataset.bytes", dataset);
-    put_double(call, "dataset.percentage", 100 * ratio((double)dataset, (double)net));
-    put_double(call, "peak.percentage", 100 * ratio((double)used, (double)sums.peak_bytes));
-    count += 6 + put_fragmentation(call, &sums);
+    put_int(call, "overhead.total", (int64_t)use.overhead_bytes);
+    put_int(call, "keys.count", (int64_t)keys);
+    put_int(call, "keys.bytes-per-key", keys ? (int64_t)(use.net_bytes / keys) : 0);
+    put_int(call, "dataset.bytes", (int64_t)use.dataset_bytes);
+    put_double(call, "dataset.percentage", memory_use_dataset_percent(&use));
+    put_double(call, "peak.percentage", memory_use_peak_percent(&use));
+    count += 6 + put_fragmentation(call, &use);
     reply_map_at(call->reply, mark, count);
 }
 
@@ -216,34 +179,35 @@ static void merge_stats(struct call *call, const struct bytes *parts, uint32_t p
 #define DOCTOR_WASTE_BYTES (10u << 20) /* what is less than this does not matter */
 #define DOCTOR_CLIENT_SHARE 0.25       /* of all memory */
 
-static void advise(struct buf *text, const struct memory_sums *sums)
+static void advise(struct buf *text, const struct memory_use *use)
 {
-    double used = (double)sums->used_bytes, resident = (double)sums->resident_bytes;
+    double used = (double)use->used_bytes, resident = (double)use->resident_bytes;
     if (used < DOCTOR_SMALL_BYTES) {
         buf_add_text(text, "The server is all but empty: with so little in memory, ratios mean "
                            "nothing. Ask again when there are data.\n");
         return;
     }
     size_t healthy_len = text->len;
-    if (ratio((double)sums->peak_bytes, used) > DOCTOR_PEAK_RATIO)
+    if (memory_use_ratio((double)use->peak_bytes, used) > DOCTOR_PEAK_RATIO)
         buf_add_format(
             text,
             "* Peak: %.1f times of what is used now was needed before. Until MEMORY PURGE "
             "the process may look larger than its data.\n",
-            ratio((double)sums->peak_bytes, used));
-    if (ratio(resident, used) > DOCTOR_FRAGMENTATION_RATIO && resident - used > DOCTOR_WASTE_BYTES)
+            memory_use_ratio((double)use->peak_bytes, used));
+    if (memory_use_ratio(resident, used) > DOCTOR_FRAGMENTATION_RATIO &&
+        resident - used > DOCTOR_WASTE_BYTES)
         buf_add_format(
             text,
             "* Fragmentation: the process takes %.2f times what its data need. After many "
             "deletions this goes away as keys are written; MEMORY PURGE gives unused pages "
             "back now.\n",
-            ratio(resident, used));
-    if (ratio((double)sums->all.client_bytes, used) > DOCTOR_CLIENT_SHARE)
+            memory_use_ratio(resident, used));
+    if (memory_use_ratio((double)use->parts.client_bytes, used) > DOCTOR_CLIENT_SHARE)
         buf_add_format(
             text,
             "* Clients: their buffers take %.0f%% of all memory. CLIENT LIST shows which: "
             "look for large qbuf, omem and tot-mem.\n",
-            100 * ratio((double)sums->all.client_bytes, used));
+            100 * memory_use_ratio((double)use->parts.client_bytes, used));
     if (text->len == healthy_len)
         buf_add_text(text, "Nothing wrong with the memory of this server.\n");
 }
@@ -252,7 +216,8 @@ static void merge_doctor(struct call *call, const struct bytes *parts, uint32_t 
 {
     struct memory_sums sums = add_up(call, parts, part_count);
     struct buf text = {0};
-    advise(&text, &sums);
+    struct memory_use use = memory_use_of(&sums.parts);
+    advise(&text, &use);
     reply_verbatim(call->reply, buf_bytes(&text), "txt");
     buf_fini(&text);
 }
