@@ -367,7 +367,7 @@ static const struct command client_subcommands[] = {
      .tips = "nondeterministic_output", .brief = "Describes the connection."},
     {.name = "kill", .arity = -3, .run = cmd_kill, .check = check_kill, .plan = PLAN_ALL,
      .merge = merge_kill, .flags = OTHERS | CMD_LOOKS, .acl = ACL_CONNECTION,
-     .syntax = "filter=<old-format=ip:port | new-format=<[ID client-id]@2.8.12 | "
+     .syntax = "filter=<old-format=ip:port!2.8.12 | new-format=<[ID client-id]@2.8.12 | "
                "[TYPE client-type=<normal | master@3.2.0 | slave | replica@5.0.0 | pubsub>]@2.8.12 | "
                "[USER username] | [ADDR addr=ip:port] | [LADDR laddr=ip:port]@6.2.0 | "
                "[SKIPME <YES | NO>] | [MAXAGE maxage]> [...]>",

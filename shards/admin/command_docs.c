@@ -235,6 +235,10 @@ static void reply_arg(struct reply *reply, const struct syntax_arg *arg, struct 
         reply_field(reply, "since", arg->since);
         pairs++;
     }
+    if (arg->deprecated_since.len) {
+        reply_field(reply, "deprecated_since", arg->deprecated_since);
+        pairs++;
+    }
     if (arg->flags) {
         reply_bulk_text(reply, "flags");
         reply_flags(reply, arg->flags, argument_flags);

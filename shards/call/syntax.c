@@ -122,10 +122,14 @@ static enum syntax_type type_called(struct bytes name)
 
 static void take_since(struct parser *parser, struct syntax_arg *arg)
 {
-    if (*parser->at != '@')
-        return;
-    parser->at++;
-    arg->since = take_until(parser, "");
+    if (*parser->at == '@') {
+        parser->at++;
+        arg->since = take_until(parser, "!");
+    }
+    if (*parser->at == '!') {
+        parser->at++;
+        arg->deprecated_since = take_until(parser, "");
+    }
 }
 
 /* `name=` before a word or group, or nothing. A lone "=" is a token. */
@@ -142,7 +146,7 @@ static struct bytes take_name(struct parser *parser)
 static struct syntax_arg *parse_word(struct parser *parser, struct bytes name)
 {
     struct syntax_arg *arg = arena_zalloc(parser->arena, sizeof(*arg));
-    struct bytes word = take_until(parser, "/@");
+    struct bytes word = take_until(parser, "/@!");
     if (is_token(word)) {
         arg->type = SYNTAX_PURE_TOKEN;
         arg->token = word;
@@ -155,7 +159,7 @@ static struct syntax_arg *parse_word(struct parser *parser, struct bytes name)
     }
     if (*parser->at == '/') { /* whatever it looks like, it stands for a value */
         parser->at++;
-        arg->type = type_called(take_until(parser, "@"));
+        arg->type = type_called(take_until(parser, "@!"));
         arg->token = (struct bytes){0};
         arg->shown = word;
         arg->name = name.len ? name : word;
@@ -353,12 +357,12 @@ void syntax_show(const char *text, struct buf *out)
         if (ends_word(*parser.at)) {
             if (*parser.at)
                 buf_add_char(out, *parser.at++);
-            if (*parser.at == '@')
+            if (*parser.at == '@' || *parser.at == '!')
                 take_until(&parser, "");
             continue;
         }
-        buf_add_bytes(out, take_until(&parser, "/@"));
-        while (*parser.at == '/' || *parser.at == '@')
-            take_until(&parser, "@");
+        buf_add_bytes(out, take_until(&parser, "/@!"));
+        while (*parser.at == '/' || *parser.at == '@' || *parser.at == '!')
+            take_until(&parser, "@!");
     }
 }

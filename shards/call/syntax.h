@@ -15,6 +15,7 @@
  *     name=word  name=[a | b]    another name than the usual one
  *     word/double                another type; makes a value of what looks like a token
  *     word@6.2.0  [a]@6.2.0      since which version
+ *     word!2.8.12 [a]!2.8.12     deprecated since which
  *
  * Thread: any.
  */
@@ -47,8 +48,8 @@ struct syntax_arg {
     struct syntax_arg *args; /* of ONEOF and BLOCK */
     enum syntax_type type;
     uint32_t flags;
-    struct bytes name, shown;  /* `shown` is its word in the syntax; empty for groups */
-    struct bytes token, since; /* empty: none */
+    struct bytes name, shown; /* `shown` is its word in the syntax; empty for groups */
+    struct bytes token, since, deprecated_since; /* empty: none */
 };
 
 /* COMMAND DOCS' word for a type. */

@@ -6,7 +6,7 @@ static struct arena arena;
 
 static void print_list(struct buf *out, const struct syntax_arg *args);
 
-/* name:type~shown=TOKEN@since(children){flags}, what is empty or usual left out */
+/* name:type~shown=TOKEN@since!deprecated(children){flags}, what is empty or usual left out */
 static void print(struct buf *out, const struct syntax_arg *arg)
 {
     buf_add_bytes(out, arg->name);
@@ -17,6 +17,8 @@ static void print(struct buf *out, const struct syntax_arg *arg)
         buf_add_format(out, "=%.*s", (int)arg->token.len, arg->token.ptr);
     if (arg->since.len)
         buf_add_format(out, "@%.*s", (int)arg->since.len, arg->since.ptr);
+    if (arg->deprecated_since.len)
+        buf_add_format(out, "!%.*s", (int)arg->deprecated_since.len, arg->deprecated_since.ptr);
     if (arg->args) {
         buf_add_char(out, '(');
         print_list(out, arg->args);
@@ -102,6 +104,8 @@ Test(syntax, reads_notes)
            "arguments:oneof(id:pure-token=ID@2.0.0 sorting:pure-token=ALPHA){o}");
     expect("[COMMAND/string [COMMAND ...]]", "COMMAND:string{om}");
     expect("EX seconds@2.6.12", "seconds:integer=EX@2.6.12");
+    expect("<old=ip:port!2.8.12 | new>", "arguments:oneof(old:string~ip:port!2.8.12 new:string)");
+    expect("a@1.0.0!2.0.0", "a:string@1.0.0!2.0.0");
 }
 
 Test(syntax, knows_tokens_that_are_not_in_capitals)
@@ -124,7 +128,7 @@ Test(syntax, shows_people_no_notes)
 {
     expect_shown("key [NX | XX]@2.6.12 [EX seconds@2.6.12 | KEEPTTL]",
                  "key [NX | XX] [EX seconds | KEEPTTL]");
-    expect_shown("where=<LEFT | RIGHT> increment/double addr=ip:port@1.0.0 [= | ~]",
+    expect_shown("where=<LEFT | RIGHT> increment/double addr=ip:port@1.0.0!2.0.0 [= | ~]",
                  "<LEFT | RIGHT> increment ip:port [= | ~]");
     expect_shown("", "");
 }
