@@ -471,6 +471,8 @@ static uint8_t *splice(struct pack **io_pack, struct heap *heap, uint32_t at, ui
                        uint32_t new_len)
 {
     struct pack *old = *io_pack;
+    if (old_len == new_len)
+        return bytes_at(old, at);
     uint32_t old_bytes = pack_bytes(old);
     uint64_t wanted_bytes = (uint64_t)old_bytes - old_len + new_len;
     ASSERT(wanted_bytes <= PACK_BYTES_MAX);
@@ -519,6 +521,25 @@ void pack_append(struct pack **pack, struct heap *heap, struct bytes text)
 void pack_append_int(struct pack **pack, struct heap *heap, int64_t number)
 {
     (void)insert(pack, heap, PACK_NONE, draft_int(number));
+}
+
+void pack_append_items(struct pack **pack, struct heap *heap, const struct pack_item *items,
+                       uint32_t count)
+{
+    ASSERT(count <= PACK_ITEMS_BATCH);
+    struct draft drafts[PACK_ITEMS_BATCH];
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        drafts[i] = items[i].text ? draft_text(bytes_of(items[i].text, items[i].len))
+                                  : draft_int(items[i].number);
+        len += draft_len(&drafts[i]);
+    }
+    uint8_t *to = splice(pack, heap, pack_bytes(*pack) - 1, 0, len);
+    for (uint32_t i = 0; i < count; i++) {
+        draft_write(&drafts[i], to);
+        to += draft_len(&drafts[i]);
+    }
+    count_more(*pack, count);
 }
 
 void pack_prepend(struct pack **pack, struct heap *heap, struct bytes text)

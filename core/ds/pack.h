@@ -30,6 +30,7 @@ struct pack;
 #define PACK_BYTES_MAX (1u << 30)  /* bytes */
 #define PACK_ENTRY_EXTRA_MAX 10u   /* bytes that an entry may take beyond its text */
 #define PACK_SCRATCH NUM_INT_CAP   /* room for any integer's text */
+#define PACK_ITEMS_BATCH 32u       /* entries that one call appends, at most */
 #define PACK_COUNT_UNKNOWN 0xffffu /* in the header: too many entries to say */
 
 /* What an entry holds: a text, borrowed from the pack; or, `text` being NULL, a number. */
@@ -99,6 +100,9 @@ uint32_t pack_find(const struct pack *pack, uint32_t at, struct bytes text, uint
 
 void pack_append(struct pack **pack, struct heap *heap, struct bytes text);
 void pack_append_int(struct pack **pack, struct heap *heap, int64_t number);
+/* Several at once, at most PACK_ITEMS_BATCH. */
+void pack_append_items(struct pack **pack, struct heap *heap, const struct pack_item *items,
+                       uint32_t count);
 void pack_prepend(struct pack **pack, struct heap *heap, struct bytes text);
 /* Before the entry `at`, PACK_NONE: at the end. Returns where the new entry is. */
 uint32_t pack_insert(struct pack **pack, struct heap *heap, uint32_t at, struct bytes text);

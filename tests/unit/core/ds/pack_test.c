@@ -234,6 +234,29 @@ Test(pack, takes_entries_at_any_place)
     cr_assert(pack_is_valid(whole(pack)));
 }
 
+Test(pack, takes_several_entries_at_once_as_one_after_the_other)
+{
+    struct pack *one_by_one = pack_create(heap);
+    pack_append_items(&pack, heap, NULL, 0);
+    cr_assert(pack_is_empty(pack));
+    struct pack_item items[PACK_ITEMS_BATCH];
+    for (uint32_t i = 0; i < PACK_ITEMS_BATCH; i++) {
+        static char text[5000];
+        memset(text, 'x', sizeof text);
+        items[i] = i % 3 ? (struct pack_item){.text = text, .len = (size_t)i * i * 5}
+                         : (struct pack_item){.number = INT64_MIN >> 2 * i};
+        if (items[i].text)
+            pack_append(&one_by_one, heap, bytes_of(items[i].text, items[i].len));
+        else
+            pack_append_int(&one_by_one, heap, items[i].number);
+    }
+    items[1] = (struct pack_item){.text = "12", .len = 2}; /* is kept as a number */
+    pack_replace_int(&one_by_one, heap, pack_seek(one_by_one, 1), 12);
+    pack_append_items(&pack, heap, items, PACK_ITEMS_BATCH);
+    cr_assert(bytes_equal(whole(pack), whole(one_by_one)));
+    pack_destroy(one_by_one, heap);
+}
+
 Test(pack, replaces_an_entry_where_it_stands)
 {
     append("a");

@@ -7,12 +7,13 @@
 #include "core/type/hash.h"
 #include "core/type/list.h"
 #include "core/type/set.h"
+#include "core/type/stream.h"
 #include "core/type/zset.h"
 
 #define ELEMENTS 1000u
 #define STEP 64u
 
-static const enum type types[] = {TYPE_LIST, TYPE_SET, TYPE_ZSET, TYPE_HASH};
+static const enum type types[] = {TYPE_LIST, TYPE_SET, TYPE_ZSET, TYPE_HASH, TYPE_STREAM};
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
 static struct bytes element(char text[16], uint32_t number)
@@ -62,6 +63,18 @@ static void *make_hash(struct heap *heap)
     return hash;
 }
 
+static void *make_stream(struct heap *heap)
+{
+    const struct stream_limits limits = {.node_bytes = 4096, .node_entries = 100};
+    struct stream *stream = stream_create(heap);
+    char text[16];
+    for (uint32_t i = 0; i < ELEMENTS; i++) {
+        struct bytes words[2] = {BYTES("field"), element(text, i)};
+        stream_append(stream, heap, &limits, (struct stream_id){i, 1}, words, 1);
+    }
+    return stream;
+}
+
 static void *make(enum type type, struct heap *heap)
 {
     switch (type) {
@@ -71,6 +84,8 @@ static void *make(enum type type, struct heap *heap)
         return make_set(heap);
     case TYPE_ZSET:
         return make_zset(heap);
+    case TYPE_STREAM:
+        return make_stream(heap);
     default:
         return make_hash(heap);
     }
