@@ -28,6 +28,14 @@
     FAMILY(bits_field_commands, "bitmap")                                                          \
     FAMILY(hll_commands, "hyperloglog")                                                            \
     FAMILY(hll_debug_commands, "hyperloglog")                                                      \
+    FAMILY(stream_commands, "stream")                                                              \
+    FAMILY(stream_read_commands, "stream")                                                         \
+    FAMILY(stream_info_commands, "stream")                                                         \
+    FAMILY(stream_group_commands, "stream")                                                        \
+    FAMILY(stream_group_read_commands, "stream")                                                   \
+    FAMILY(stream_pending_commands, "stream")                                                      \
+    FAMILY(stream_claim_commands, "stream")                                                        \
+    FAMILY(stream_delete_ref_commands, "stream")                                                   \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \
     FAMILY(keyspace_commands, "server")                                                            \

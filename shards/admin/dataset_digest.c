@@ -6,7 +6,8 @@
  *             expires
  *     value   string: mix(text). list: mix(each element). set: add(each member). hash: for each
  *             field, add(mix(field), mix(value)), made apart from zero; sorted set: the same with
- *             member and score in 17 digits
+ *             member and score in 17 digits. stream: for each entry mix(its id as "ms.seq"), then
+ *             mix(field), mix(value) of each pair; groups do not count
  *     db      the keys' digests, each added
  *     all     for each database with keys: mix(its index as such a number), then exclusive or with
  *             its db
@@ -20,6 +21,7 @@
 #include "core/type/list.h"
 #include "core/type/set.h"
 #include "core/type/str.h"
+#include "core/type/stream.h"
 #include "core/type/zset.h"
 
 /* How Redis numbers its types, which is not how ours are. */
@@ -86,6 +88,25 @@ static void add_scored(struct dataset_digest *digest, const struct zset *zset)
     }
 }
 
+static void mix_entries(struct dataset_digest *digest, const struct stream *stream)
+{
+    struct stream_cursor cursor;
+    struct stream_entry entry;
+    stream_seek(stream, STREAM_ID_MIN, STREAM_ID_MAX, false, &cursor);
+    while (stream_step(&cursor, &entry)) {
+        char id[STREAM_ID_CAP];
+        size_t len = stream_id_write(id, entry.id);
+        *(char *)memchr(id, '-', len) = '.';
+        mix(digest, bytes_of(id, len));
+        for (uint32_t i = 0; i < entry.pair_count; i++) {
+            struct stream_pair pair;
+            stream_entry_step(&entry, &pair);
+            mix(digest, pair.field);
+            mix(digest, pair.value);
+        }
+    }
+}
+
 static void mix_content(struct dataset_digest *digest, const struct value *value)
 {
     char scratch[STR_SCRATCH];
@@ -106,6 +127,8 @@ static void mix_content(struct dataset_digest *digest, const struct value *value
         add_scored(digest, value_root(value));
         break;
     case TYPE_STREAM:
+        mix_entries(digest, value_root(value));
+        break;
     case TYPE_COUNT:
         ASSERT(!"a type that this version does not have");
     }

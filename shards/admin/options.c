@@ -86,7 +86,6 @@ static const struct option_word propagation_words[] = {
 #define MODULES "modules are not supported"
 #define PUBSUB "channels are not built yet"
 #define TRACKING "client-side caching is not built yet"
-#define STREAMS "streams are not built yet"
 #define LOCALE "strings are compared as bytes"
 #define NO_COMPRESSION "lists are not compressed in memory"
 #define DEFRAG "defragmentation is not built yet"
@@ -349,8 +348,8 @@ static const struct option rows[] = {
     {"zset-max-listpack-entries", "zset-max-ziplist-entries", OPTION_NUMBER, UN, FIELD(zset_limits.member_count), RANGE(0, LONG_MAX), .number = 128},
     {"zset-max-listpack-value", "zset-max-ziplist-value", OPTION_MEMORY, UN, FIELD(zset_limits.text_len), RANGE(0, LONG_MAX), .number = 64},
     {"hll-sparse-max-bytes", NULL, OPTION_MEMORY, UN, FIELD(hll_sparse_max_bytes), RANGE(0, LONG_MAX), .number = 3000},
-    {"stream-node-max-bytes", NULL, OPTION_MEMORY, UN | ID, RANGE(0, LONG_MAX), .number = 4096, .note = STREAMS},
-    {"stream-node-max-entries", NULL, OPTION_NUMBER, ID, RANGE(0, LLONG_MAX), .number = 100, .note = STREAMS},
+    {"stream-node-max-bytes", NULL, OPTION_MEMORY, UN, FIELD(stream_limits.node_bytes), RANGE(0, LONG_MAX), .number = 4096},
+    {"stream-node-max-entries", NULL, OPTION_NUMBER, 0, FIELD(stream_limits.node_entries), RANGE(0, LLONG_MAX), .number = 100},
     {"notify-keyspace-events", NULL, OPTION_SPECIAL, ID, .special = &option_keyspace_events, .note = PUBSUB},
     {"sanitize-dump-payload", NULL, OPTION_WORD, ID, .words = sanitize_words, .note = DUMPS},
 

@@ -20,6 +20,7 @@
 #include "core/os/ring.h"
 #include "core/type/hash.h"
 #include "core/type/set.h"
+#include "core/type/stream_node.h"
 #include "core/type/zset.h"
 #include "net/conn.h"
 
@@ -90,6 +91,7 @@ struct config {
     struct hash_limits hash_limits;
     struct zset_limits zset_limits;
     struct set_limits set_limits;
+    struct stream_limits stream_limits;
     int64_t hll_sparse_max_bytes;
     int64_t list_max_listpack_size; /* as core/type/list.h reads it */
     bool lazyfree_user_flush;       /* FLUSHALL, FLUSHDB without a word: ASYNC */

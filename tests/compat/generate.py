@@ -17,6 +17,8 @@ THRESHOLDS = {
     b"hash-max-listpack-value": [0, 5, 64],
     b"zset-max-listpack-entries": [0, 2, 5, 128],
     b"zset-max-listpack-value": [0, 5, 64],
+    b"stream-node-max-bytes": [0, 1, 60, 100, 200, 4096],
+    b"stream-node-max-entries": [0, 1, 2, 3, 10, 100],
 }
 
 
@@ -63,10 +65,12 @@ class Generator:
 
 def settled(words):
     """What makes both servers hold the same again. SET with a time that is past leaves a key that
-    counts until somebody looks: look. SPOP leaves what chance leaves: drop it."""
+    counts until somebody looks: look. SPOP leaves what chance leaves, XADD * what the clock says: drop it.
+    So does XSETID with an id that Redis 7.0 takes for a stream where a larger one was deleted."""
     upper = [word.upper() for word in words]
     if upper[0] in (b"SET", b"GETEX") and len(words) > 1 and PASTS & set(upper[2:]):
         return [[b"EXISTS", words[1]]]
-    if upper[0] == b"SPOP" and len(words) > 1:
+    drops = upper[0] in (b"SPOP", b"XSETID") or (upper[0] == b"XADD" and b"*" in words)
+    if drops and len(words) > 1:
         return [[b"DEL", words[1]]]
     return []

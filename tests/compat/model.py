@@ -161,6 +161,21 @@ ZDIFFSTORE zset_key zset_keys
 ZINTERCARD zset_keys [LIMIT small]
 COPY zset_key zset_key [REPLACE]
 OBJECT ENCODING zset_key        | 2
+XADD stream_key new_id pair ... | 8
+XADD stream_key [NOMKSTREAM] [strategy] new_id pair ... | 4
+XADD stream_key auto_id pair    | 0.5
+XADD any_stream odd_id pair     | 0.5
+XLEN any_stream
+XRANGE any_stream id_bound id_bound [COUNT small]    | 3
+XREVRANGE any_stream id_bound id_bound [COUNT small] | 3
+XREAD [COUNT count] [BLOCK 1] STREAMS streams_and_ids | 3
+XDEL stream_key stream_id ...   | 4
+XTRIM stream_key strategy       | 2
+XSETID stream_key late_id [ENTRIESADDED small] [MAXDELETEDID stream_id]
+XSETID stream_key stream_id     | 0.5
+XINFO STREAM any_stream [FULL [COUNT small]]  | 3
+COPY stream_key stream_key [REPLACE]
+OBJECT ENCODING stream_key
 DBSIZE
 FLUSHDB [ASYNC | SYNC]          | 0.2
 FLUSHALL [ASYNC | SYNC]         | 0.1
@@ -188,6 +203,7 @@ LIST_KEYS = [b"list", b"{t}list", b"another list"]
 SET_KEYS = [b"set", b"{t}set", b"another set", b"set:4", b"set:5"]
 ZSET_KEYS = [b"zset", b"{t}zset", b"another zset", b"zset:4"]
 LEX_KEYS = [b"lex", b"{t}lex"]
+STREAM_KEYS = [b"stream", b"{t}stream", b"another stream"]
 HASH_KEYS = [b"hash", b"{t}hash", b"another hash"]
 INTEGERS = [
     0, 1, -1, 2, 10, 100, 12345, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**62,
@@ -205,6 +221,11 @@ TEXTS = [
     b"mynewtext", b"12", b"3.5", b"y" * 44, b"y" * 45, b"z" * 500,
 ]  # fmt: skip
 LARGE = b"large value " * 2000  # more than one receive
+ODD_IDS = [
+    b"-", b"+", b"$", b">", b"*", b"", b"(1", b"(-", b"0-0", b"0", b"1-*", b"x", b"1-x", b"-1", b"1-", b"01-02", b" 1",
+    b"1--03", b"18446744073709551615-18446744073709551615", b"18446744073709551616", b"18446744073709551615-*",
+    b"5-18446744073709551615", b"(18446744073709551615-18446744073709551615", b"(0-0",
+]  # fmt: skip
 ELEMENTS = [b"a", b"b", b"1", b"-4096", b"", b"e" * 64, b"e" * 3000, b"e" * 5000]
 MEMBERS = [b"m", b"n", b"member", b"*", b"", b"m" * 64, b"m" * 65, b"m" * 300]
 FIELDS = [b"f", b"g", b"name", b"field:01", b"", b"*"]
@@ -226,6 +247,7 @@ class Model:
 
     def __init__(self, rng):
         self.rng = rng
+        self.stream_ms = 1  # ids of new entries grow, those of different streams too
         self.patterns, self.weights = [], []
         for line in PATTERNS.strip().split("\n"):
             pattern, weight = re.fullmatch(r"(.*?)(?:\s*\|\s*([\d.]+))?", line).groups()
@@ -241,7 +263,7 @@ class Model:
             words, _ = self.sequence(tokens(pattern), 0)
             if self.rng.random() < 0.12:
                 words = self.spoil(words)
-            left_out = (ends_soon, is_endless, is_huge, is_new, is_stray, is_for_replicas)
+            left_out = (ends_soon, is_endless, is_huge, is_new, is_stray, is_for_replicas, blocks)
             if words and not any(reason(words) for reason in left_out):
                 return words
 
@@ -402,6 +424,55 @@ class Model:
         kind = self.rng.choice([MEMBERS, MEMBERS, INTEGERS, TEXTS, ODD])
         return digits(self.rng.choice(kind))
 
+    def stream_key(self):
+        return self.rng.choice(STREAM_KEYS)
+
+    def any_stream(self):
+        return self.stream_key() if self.rng.random() < 0.95 else self.key()
+
+    def new_id(self):
+        self.stream_ms += self.rng.choice([0, 0, 1, 2, 3])
+        seq = b"*" if self.rng.random() < 0.6 else b"%d" % self.rng.randrange(4)
+        return b"%d-%s" % (self.stream_ms, seq)
+
+    def auto_id(self):
+        return b"*"
+
+    def stream_id(self):
+        """Mostly one that may be there."""
+        if self.rng.random() < 0.1:
+            return self.odd_id()
+        ms = self.rng.randrange(self.stream_ms + 2)
+        return b"%d" % ms if self.rng.random() < 0.4 else b"%d-%d" % (ms, self.rng.randrange(4))
+
+    def late_id(self):
+        """One that no stream has come to."""
+        self.stream_ms += 1
+        return b"%d-0" % self.stream_ms
+
+    def odd_id(self):
+        return self.rng.choice(ODD_IDS)
+
+    def id_bound(self):
+        if self.rng.random() < 0.3:
+            return self.rng.choice([b"-", b"+"])
+        return (b"(" if self.rng.random() < 0.2 else b"") + self.stream_id()
+
+    def strategy(self):
+        """How XADD and XTRIM are to trim."""
+        how = [[], [], [b"="], [b"~"], [b"~"]]
+        words = [b"MAXLEN", b"%d" % self.rng.choice([0, 1, 2, 5, 10, 30, -1])]
+        if self.rng.random() < 0.5:
+            words = [b"MINID", self.stream_id()]
+        words[1:1] = self.rng.choice(how)
+        if b"~" in words and self.rng.random() < 0.3 or self.rng.random() < 0.03:
+            words += [b"LIMIT", b"%d" % self.rng.choice([0, 1, 3, 10, 100, -1])]
+        return words
+
+    def streams_and_ids(self):
+        keys = [self.any_stream() for _ in range(self.rng.choice([1, 1, 2, 3]))]
+        return keys + [b"$" if self.rng.random() < 0.1 else self.stream_id() for _ in keys]
+
     def hash_key(self):
         return self.rng.choice(HASH_KEYS) if self.rng.random() < 0.9 else self.key()
 
@@ -520,12 +591,14 @@ def is_endless(words):
 def is_new(words):
     """What Redis 7.2 does otherwise: COMMAND GETKEYS of a single word was refused by its arity until
     then, and is queued by MULTI since; HSET and SADD count what they are given, though it may repeat,
-    when they choose an encoding; ZRANK takes a fourth word."""
+    when they choose an encoding; ZRANK takes a fourth word; XREAD knows +."""
     name = words[0].upper()
     if name == b"COMMAND":
         return len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
     if name in (b"ZRANK", b"ZREVRANK"):
         return len(words) > 3
+    if name == b"XREAD":
+        return b"+" in words
     names = words[2:] if name == b"SADD" else words[2::2]
     counts = name in (b"HSET", b"HMSET", b"SADD")
     return counts and len(names) > 2 and len(set(names)) < len(names)
@@ -547,3 +620,9 @@ def is_endless(words):
     return words[0].upper() in ENDLESS and any(
         is_between(word, -(2**63) + 1, -1000) for word in words[1:]
     )
+
+
+def blocks(words):
+    """Would this wait for longer than a moment?"""
+    upper = [word.upper() for word in words]
+    return b"BLOCK" in upper and upper[upper.index(b"BLOCK") + 1 :][:1] != [b"1"]

@@ -15,6 +15,7 @@ LOOKS = (
     b"HGETALL",
     b"SMEMBERS",
     b"ZRANGE 0 -1 WITHSCORES",
+    b"XRANGE - +",
 )
 
 
@@ -150,6 +151,7 @@ class Replay:
                 looks = [look.split() for look in LOOKS]
                 looks = [look[:1] + [name] + look[1:] for look in looks]
                 looks.append([b"OBJECT", b"ENCODING", name])
+                looks.append([b"XINFO", b"STREAM", name])
                 difference = self.unit(Unit(client, looks), sides, {})
                 if difference:
                     return difference

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "core/store/key.h"
+#include "core/type/stream.h"
 #include "shards/local/shard.h"
 
 /* Wanted values were taken from redis-server 7.0.15: DEBUG DIGEST, DEBUG DIGEST-VALUE. */
@@ -53,6 +54,23 @@ Test(dataset_digest, of_a_value_knows_its_text_and_whether_it_expires)
     expect_value("a", "b4fc66738120fba0b5aa500ab5c2bf89cea1c5da");
     expect_value("b", "36b23a1456b2dce2c3ed252c456761301dba8060");
     expect_value("c", "d037c4eb8a8b36b602fbced4000daeab0714c1e3");
+}
+
+Test(dataset_digest, of_a_stream_knows_the_entries_that_are_left)
+{
+    struct db *db = shard->dbs[0];
+    struct heap *heap = db_heap(db);
+    struct stream_limits limits = {.node_entries = 2};
+    struct stream *stream = stream_create(heap);
+    struct bytes first[] = {BYTES("a"), BYTES("1"), BYTES("b"), BYTES("hello")};
+    struct bytes other[] = {BYTES("c"), BYTES("d")};
+    stream_append(stream, heap, &limits, (struct stream_id){1, 2}, first, 2);
+    stream_append(stream, heap, &limits, (struct stream_id){3, 0}, other, 1);
+    stream_append(stream, heap, &limits, (struct stream_id){4, 0}, other, 1);
+    cr_assert(stream_delete(stream, heap, (struct stream_id){4, 0}));
+    struct key key = key_make(BYTES("s"));
+    (void)db_put_root(db, &key, TYPE_STREAM, stream, DB_NO_EXPIRE);
+    expect_value("s", "a29b7dd6863e74f86dc8987227745f9b63a93814");
 }
 
 /* a=1, b=hello in database 0; c=hello, which expires, in database 1. */
