@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "core/type/zset.h"
 #include "shards/local/db_data.h"
 
 static struct config config = {.databases = 1, .hash_seed = 7, .active_expire_effort = 1};
@@ -51,6 +52,33 @@ Test(lazyfree, runs_as_a_task_of_the_shard)
     while (task_run(&shard->tasks, SLICE_US))
         continue;
     cr_assert_eq(shard->stats.lazyfreed_objects, 3000);
+    shard_destroy(shard);
+}
+
+static struct zset *make_zset(struct shard *shard, int count)
+{
+    static const struct zset_limits no_pack = {0};
+    struct zset *zset = zset_create(shard->heap);
+    char name[20];
+    for (int i = 0; i < count; i++)
+        zset_put(zset, shard->heap, &no_pack,
+                 bytes_of(name, (size_t)snprintf(name, sizeof(name), "%d", i)), i);
+    return zset;
+}
+
+Test(lazyfree, takes_what_is_too_large_to_be_freed_at_once)
+{
+    struct shard *shard = shard_create(0, -1, &config);
+    size_t before = live_bytes(shard);
+    db_drop_root(shard->dbs[0], TYPE_ZSET, make_zset(shard, 10));
+    cr_assert_eq(shard->stats.lazyfree_pending_objects, 0);
+    cr_assert_leq(live_bytes(shard), before + 4096);
+    db_drop_root(shard->dbs[0], TYPE_ZSET, make_zset(shard, 1000));
+    cr_assert_eq(shard->stats.lazyfree_pending_objects, 1);
+    while (lazyfree_run(shard->lazyfree, 0))
+        continue;
+    cr_assert_eq(shard->stats.lazyfreed_objects, 1);
+    cr_assert_leq(live_bytes(shard), before + 4096);
     shard_destroy(shard);
 }
 
