@@ -1,7 +1,4 @@
 /*
- * A node of the tree is a heap block of two words and a pointer; its rank is its place. All that a
- * stream has to know about where an id is, is which node is the last whose master id is not larger.
- *
  * Whether a node is removed or its entries become tombstones is visible to clients (XINFO STREAM,
  * and how far an approximate trim goes), so it is decided just as in Redis: a node goes when its
  * last entry is deleted one by one, or when a trim finds that all of it may go. A trim by ids can
@@ -12,87 +9,7 @@
 #include "core/base/heap.h"
 #include "core/type/stream_group.h"
 
-/* ---- Nodes --------------------------------------------------------------------------------- */
-
-uint64_t stream_count_nodes(const struct stream *stream)
-{
-    return stream->older.count + (stream->tail.pack != NULL);
-}
-
-static struct stream_node *node_at(const struct stream *stream, uint64_t index)
-{
-    if (index < stream->older.count)
-        return tree_get(&stream->older, index);
-    return (struct stream_node *)&stream->tail;
-}
-
-struct stream_node stream_get_node(const struct stream *stream, uint64_t index)
-{
-    ASSERT(index < stream_count_nodes(stream));
-    return *node_at(stream, index);
-}
-
-/* The last node becomes one of the older ones, and leaves its place. */
-static void retire_tail(struct stream *stream, struct heap *heap)
-{
-    struct stream_node *node = heap_alloc(heap, sizeof *node);
-    *node = stream->tail;
-    tree_insert(&stream->older, heap, stream->older.count, node);
-    stream->tail = (struct stream_node){0};
-}
-
-static struct stream_node take_older(struct stream *stream, struct heap *heap, uint64_t index)
-{
-    struct stream_node *block = tree_take(&stream->older, heap, index);
-    struct stream_node node = *block;
-    heap_free(heap, block, sizeof *block);
-    return node;
-}
-
-static void drop_node(struct stream *stream, struct heap *heap, uint64_t index)
-{
-    if (index < stream->older.count) {
-        struct stream_node node = take_older(stream, heap, index);
-        stream_node_free(&node, heap);
-        return;
-    }
-    stream_node_free(&stream->tail, heap);
-    if (stream->older.count > 0)
-        stream->tail = take_older(stream, heap, stream->older.count - 1);
-}
-
-static bool begins_by(const void *item, const void *id)
-{
-    const struct stream_node *node = item;
-    return stream_id_compare(node->master, *(const struct stream_id *)id) <= 0;
-}
-
-/* The last node that begins at `id` or before: where it is, if it is anywhere. False when all nodes
- * begin behind. */
-static bool find_node(const struct stream *stream, struct stream_id id, uint64_t *out_index)
-{
-    if (!stream->tail.pack)
-        return false;
-    if (begins_by(&stream->tail, &id)) {
-        *out_index = stream->older.count;
-        return true;
-    }
-    uint64_t rank = tree_rank(&stream->older, begins_by, &id);
-    if (rank == 0)
-        return false;
-    *out_index = rank - 1;
-    return true;
-}
-
 /* ---- Reading ------------------------------------------------------------------------------- */
-
-static void enter_node(struct stream_cursor *cursor, uint64_t index)
-{
-    const struct stream *stream = cursor->stream;
-    cursor->node = tree_seek(&stream->older, index);
-    const struct stream_node *node = tree_item(&cursor->node);
-    stream_node_walk(node ? node : &stream->tail, cursor->walk.is_reverse, &cursor->walk);
-}
 
 void stream_seek(const struct stream *stream, struct stream_id low, struct stream_id high,
                  bool is_reverse, struct stream_cursor *out)
@@ -102,32 +19,27 @@ void stream_seek(const struct stream *stream, struct stream_id low, struct strea
     out->high = high;
     out->node = (struct tree_cursor){0};
     out->walk = (struct stream_node_walk){.at = PACK_NONE, .is_reverse = is_reverse};
-    uint64_t index = 0;
-    if (find_node(stream, is_reverse ? high : low, &index) || (!is_reverse && stream->tail.pack))
-        enter_node(out, index);
+    uint64_t at = 0; /* where to begin upwards, if all begin behind */
+    if (!stream_index_find(&stream->nodes, is_reverse ? high : low, &at) && is_reverse)
+        return;
+    const struct stream_node *node = stream_index_seek(&stream->nodes, at, &out->node);
+    if (node)
+        stream_node_walk(node, is_reverse, &out->walk);
 }
 
 /* False at the end. */
 static bool enter_next_node(struct stream_cursor *cursor)
 {
-    const struct stream *stream = cursor->stream;
     struct stream_node_walk *walk = &cursor->walk;
-    bool is_tail = !cursor->node.leaf;
-    if (!walk->pack || (is_tail && !walk->is_reverse))
+    if (!walk->pack)
         return false;
-    if (is_tail)
-        cursor->node = tree_seek(&stream->older, stream->older.count - 1); /* none: nowhere */
-    else if (walk->is_reverse)
-        tree_prev(&cursor->node);
+    const struct stream_node *node = stream_index_step(&cursor->stream->nodes, walk->is_reverse,
+                                                       &cursor->node);
+    if (node)
+        stream_node_walk(node, walk->is_reverse, walk);
     else
-        tree_next(&cursor->node);
-    const struct stream_node *node = tree_item(&cursor->node);
-    if (!node && walk->is_reverse) {
         walk->pack = NULL;
-        return false;
-    }
-    stream_node_walk(node ? node : &stream->tail, walk->is_reverse, walk);
-    return true;
+    return node != NULL;
 }
 
 /* The next entry, wherever it is, tombstones too. */
@@ -202,14 +114,14 @@ void stream_append(struct stream *stream, struct heap *heap, const struct stream
                    struct stream_id id, const struct bytes *words, uint32_t pair_count)
 {
     ASSERT(stream_id_compare(id, stream->last_id) > 0);
-    struct stream_node *tail = &stream->tail;
+    struct stream_node *last = &stream->nodes.last;
     uint64_t text_bytes = text_bytes_of(words, pair_count);
-    if (tail->pack && stream_node_has_room(tail, limits, text_bytes, pair_count)) {
-        stream_node_append(tail, heap, id, words, pair_count);
+    if (last->pack && stream_node_has_room(last, limits, text_bytes, pair_count)) {
+        stream_node_append(last, heap, id, words, pair_count);
     } else {
-        if (tail->pack)
-            retire_tail(stream, heap);
-        stream_node_create(tail, heap, id, words, pair_count);
+        struct stream_node node;
+        stream_node_create(&node, heap, id, words, pair_count);
+        (void)stream_index_append(&stream->nodes, heap, node);
     }
     if (stream->length == 0)
         stream->first_id = id;
@@ -221,23 +133,21 @@ void stream_append(struct stream *stream, struct heap *heap, const struct stream
 void stream_set_last_id(struct stream *stream, struct heap *heap, struct stream_id id)
 {
     /* What has this id or a larger one can only be tombstones: they would stand in the way. */
-    while (stream->tail.pack && !stream_node_cut(&stream->tail, heap, id))
-        drop_node(stream, heap, stream->older.count);
+    struct stream_node *last = &stream->nodes.last;
+    while (last->pack && !stream_node_cut(last, heap, id))
+        stream_index_drop(&stream->nodes, heap, stream_index_count(&stream->nodes) - 1);
     stream->last_id = id;
 }
 
 bool stream_put_node(struct stream *stream, struct heap *heap, struct stream_id master,
                      struct bytes bytes, const struct stream_node_facts *facts)
 {
-    struct stream_node *tail = &stream->tail;
-    if (tail->pack && stream_id_compare(facts->first_id, stream->last_id) <= 0)
+    bool is_first = stream_index_count(&stream->nodes) == 0;
+    if (!is_first && stream_id_compare(master, stream->last_id) <= 0)
         return false;
-    if (tail->pack && stream_id_compare(master, stream->last_id) <= 0)
-        return false;
-    if (tail->pack)
-        retire_tail(stream, heap);
+    (void)stream_index_append(&stream->nodes, heap,
+                              (struct stream_node){master, pack_load(bytes, heap)});
     stream->last_id = facts->last_id;
-    *tail = (struct stream_node){master, pack_load(bytes, heap)};
     bool was_empty = stream->length == 0;
     stream->length += facts->length;
     if (was_empty && facts->length > 0)
@@ -251,9 +161,9 @@ bool stream_put_node(struct stream *stream, struct heap *heap, struct stream_id 
 static void delete_in_node(struct stream *stream, struct heap *heap, uint64_t index,
                            uint32_t start_at)
 {
-    struct stream_node *node = node_at(stream, index);
+    struct stream_node *node = stream_index_get(&stream->nodes, index);
     if (stream_node_length(node) == 1) {
-        drop_node(stream, heap, index);
+        stream_index_drop(&stream->nodes, heap, index);
     } else {
         stream_node_mark(node, heap, start_at);
         stream_node_bury(node, heap, 1);
@@ -265,7 +175,7 @@ bool stream_delete(struct stream *stream, struct heap *heap, struct stream_id id
 {
     struct stream_entry entry;
     uint64_t index;
-    if (!stream_find(stream, id, &entry) || !find_node(stream, id, &index))
+    if (!stream_find(stream, id, &entry) || !stream_index_find(&stream->nodes, id, &index))
         return false;
     delete_in_node(stream, heap, index, entry.start_at);
     if (stream_id_compare(id, stream->max_deleted_id) > 0)
@@ -317,8 +227,8 @@ static uint64_t trim_in_node(struct stream *stream, struct heap *heap,
 uint64_t stream_trim(struct stream *stream, struct heap *heap, const struct stream_trim *trim)
 {
     uint64_t deleted = 0, index = 0; /* of the first node that has not been looked at */
-    while (index < stream_count_nodes(stream) && !is_trimmed(stream, trim)) {
-        struct stream_node *node = node_at(stream, index);
+    while (index < stream_index_count(&stream->nodes) && !is_trimmed(stream, trim)) {
+        struct stream_node *node = stream_index_get(&stream->nodes, index);
         uint64_t length = stream_node_length(node);
         if (trim->limit && deleted + length > trim->limit)
             break;
@@ -328,14 +238,14 @@ uint64_t stream_trim(struct stream *stream, struct heap *heap, const struct stre
         if (is_covered && !trim->release) {
             stream->length -= length;
             deleted += length;
-            drop_node(stream, heap, index);
+            stream_index_drop(&stream->nodes, heap, index);
             continue;
         }
         deleted += trim_in_node(stream, heap, trim, node);
         if (!is_covered && trim->by == STREAM_TRIM_ID)
             break;
         if (stream_node_length(node) == 0)
-            drop_node(stream, heap, index);
+            stream_index_drop(&stream->nodes, heap, index);
         else
             index++;
     }
@@ -367,20 +277,8 @@ static size_t count(const void *root)
 static size_t bytes(const void *root)
 {
     const struct stream *stream = root;
-    size_t sum = heap_usable(sizeof *stream) + stream->older.node_bytes;
-    struct tree_cursor cursor = tree_seek(&stream->older, 0);
-    for (const struct stream_node *node; (node = tree_item(&cursor)); tree_next(&cursor))
-        sum += heap_usable(sizeof *node) + heap_usable(pack_bytes(node->pack));
-    if (stream->tail.pack)
-        sum += heap_usable(pack_bytes(stream->tail.pack));
-    return sum + stream_group_list_bytes(stream->groups);
-}
-
-static void copy_node(struct stream *stream, struct heap *heap, const struct stream_node *from)
-{
-    if (stream->tail.pack)
-        retire_tail(stream, heap);
-    stream->tail = (struct stream_node){from->master, pack_copy(from->pack, heap)};
+    return heap_usable(sizeof *stream) + stream_index_bytes(&stream->nodes) +
+           stream_group_list_bytes(stream->groups);
 }
 
 static void *copy(const void *root, struct heap *heap)
@@ -388,13 +286,8 @@ static void *copy(const void *root, struct heap *heap)
     const struct stream *from = root;
     struct stream *stream = heap_alloc(heap, sizeof *stream);
     *stream = *from;
-    stream->tail = (struct stream_node){0};
-    stream->older = (struct tree){0};
-    struct tree_cursor cursor = tree_seek(&from->older, 0);
-    for (const struct stream_node *node; (node = tree_item(&cursor)); tree_next(&cursor))
-        copy_node(stream, heap, node);
-    if (from->tail.pack)
-        copy_node(stream, heap, &from->tail);
+    stream->nodes = (struct stream_index){0};
+    stream_index_copy(&stream->nodes, heap, &from->nodes);
     stream->groups = stream_group_list_copy(from->groups, heap);
     return stream;
 }
@@ -406,13 +299,7 @@ static bool free_some(void *root, struct heap *heap, size_t element_count)
     if (stream->groups && !stream_group_list_free_some(stream->groups, heap, &budget))
         return false;
     stream->groups = NULL;
-    /* From the end: the tree is lighter there. */
-    while (stream->tail.pack && budget > 0) {
-        uint64_t freed = stream_node_length(&stream->tail) + 1;
-        budget -= freed < budget ? freed : budget;
-        drop_node(stream, heap, stream->older.count);
-    }
-    if (stream->tail.pack)
+    if (!stream_index_drain(&stream->nodes, heap, &budget))
         return false;
     heap_free(heap, stream, sizeof *stream);
     return true;
@@ -424,12 +311,11 @@ const struct compound_ops stream_ops = {encoding, count, bytes, copy, free_some}
 
 void stream_validate(const struct stream *stream)
 {
-    tree_validate(&stream->older);
-    ASSERT(stream->tail.pack || stream->older.count == 0);
+    stream_index_validate(&stream->nodes);
     struct stream_id first_id = STREAM_ID_MIN, last_id = STREAM_ID_MIN;
     uint64_t length = 0;
-    for (uint64_t i = 0; i < stream_count_nodes(stream); i++) {
-        struct stream_node node = stream_get_node(stream, i);
+    for (uint64_t i = 0; i < stream_index_count(&stream->nodes); i++) {
+        struct stream_node node = *stream_index_get(&stream->nodes, i);
         struct stream_node_facts facts;
         struct bytes content = bytes_of(node.pack, pack_bytes(node.pack));
         bool is_valid = stream_node_is_valid(node.master, content, &facts);

@@ -1,9 +1,8 @@
 /*
  * stream: rows of field-value pairs in the order of their ids, added at the end only.
  *
- * Entries lie in nodes (stream_node.h) of exactly Redis's bytes, so that a dump copies them. A node
- * is known by its master id and lives in a tree; the last node, where entries are added, in the
- * stream itself. A deleted entry stays as a tombstone until its whole node goes, as Redis has it.
+ * Entries lie in nodes (stream_node.h) of exactly Redis's bytes, so that a dump copies them. A
+ * deleted entry stays as a tombstone until its whole node goes, as Redis has it.
  *
  * Ids        are larger than all before; `last_id` may be larger than the last entry's.
  * Groups     of consumers hang off the stream and are stream_group.h's business. stream.c calls it
@@ -17,9 +16,9 @@
 #pragma once
 
 #include "core/base/check.h"
-#include "core/ds/tree.h"
 #include "core/type/compound.h"
 #include "core/type/stream_id.h"
+#include "core/type/stream_index.h"
 #include "core/type/stream_node.h"
 
 #define STREAM_NODE_BYTES_DEFAULT 4096u  /* stream-node-max-bytes */
@@ -38,8 +37,7 @@ struct stream {
     struct stream_id last_id;         /* the largest that was ever given */
     struct stream_id max_deleted_id;  /* of the largest entry that XDEL took; 0-0: none */
     struct stream_group_list *groups; /* NULL: there was never one */
-    struct stream_node tail;          /* the last node; pack NULL: there are no nodes */
-    struct tree older;                /* of struct stream_node, all before `tail` */
+    struct stream_index nodes;
 };
 
 extern const struct compound_ops stream_ops;
@@ -55,7 +53,7 @@ void stream_validate(const struct stream *stream);
 struct stream_cursor {
     const struct stream *stream;
     struct stream_id low, high; /* the range */
-    struct tree_cursor node;    /* without a leaf: the stream's tail */
+    struct tree_cursor node;    /* as stream_index.h has it */
     struct stream_node_walk walk;
 };
 
@@ -112,9 +110,7 @@ uint64_t stream_trim(struct stream *stream, struct heap *heap, const struct stre
 
 /* ---- Nodes, for dumps ---- */
 
-uint64_t stream_count_nodes(const struct stream *stream);
-/* The node at `index` < the count of nodes, borrowed. O(log n). */
-struct stream_node stream_get_node(const struct stream *stream, uint64_t index);
+/* All nodes are in `nodes`, to be read: stream_index.h. */
 
 /* Appends a node that stream_node_is_valid() has let through with these facts: length and first_id
  * grow with it; last_id becomes that of its last entry; max_deleted_id and entries_added are the

@@ -12,9 +12,6 @@
 #define KEY 2
 #define FULL_COUNT_DEFAULT 10 /* entries, and pending ones, that FULL shows */
 
-/* Redis's index is a radix tree with a node for itself, ours has none of that kind. */
-#define INDEX_NODES_EXTRA 1u
-
 struct view {
     bool is_full;
     int64_t count; /* with FULL, 0: all */
@@ -74,11 +71,10 @@ static enum status cmd_stream(struct call *call)
     TRY(parse_view(call, &view));
 
     struct reply *reply = call->reply;
-    uint64_t nodes = stream_count_nodes(stream);
     reply_map(reply, view.is_full ? 9 : 10);
     reply_number(reply, "length", stream->length);
-    reply_number(reply, "radix-tree-keys", nodes);
-    reply_number(reply, "radix-tree-nodes", nodes + INDEX_NODES_EXTRA);
+    reply_number(reply, "radix-tree-keys", stream_index_count(&stream->nodes));
+    reply_number(reply, "radix-tree-nodes", stream_index_radix_nodes(&stream->nodes));
     reply_id(reply, "last-generated-id", stream->last_id);
     reply_id(reply, "max-deleted-entry-id", stream->max_deleted_id);
     reply_number(reply, "entries-added", stream->entries_added);

@@ -99,14 +99,14 @@ Test(stream, is_empty_at_first)
     cr_assert_str_eq(range(STREAM_ID_MIN, STREAM_ID_MAX, true), "");
     cr_assert_not(stream_find(stream, id(1), &entry));
     cr_assert(stream_id_is_zero(stream_last_entry_id(stream)));
-    cr_assert_eq(stream_count_nodes(stream), 0);
+    cr_assert_eq(stream_index_count(&stream->nodes), 0);
     cr_assert_eq(trim_length(0, false, 0), 0);
 }
 
 Test(stream, gives_ranges_upwards_and_downwards)
 {
     add_up_to(10);
-    cr_assert_eq(stream_count_nodes(stream), 4);
+    cr_assert_eq(stream_index_count(&stream->nodes), 4);
     cr_assert_str_eq(all(), "1 2 3 4 5 6 7 8 9 10 ");
     cr_assert_str_eq(range(STREAM_ID_MIN, STREAM_ID_MAX, true), "10 9 8 7 6 5 4 3 2 1 ");
     cr_assert_str_eq(range(id(3), id(8), false), "3 4 5 6 7 8 ");
@@ -154,11 +154,11 @@ Test(stream, begins_a_new_node_when_the_last_one_is_full)
 {
     limits = (struct stream_limits){.node_bytes = 60};
     add_up_to(10);
-    cr_assert_gt(stream_count_nodes(stream), 2);
+    cr_assert_gt(stream_index_count(&stream->nodes), 2);
     limits.node_bytes = 1; /* less than an entry */
     add(11);
     add(12);
-    cr_assert_eq(stream_get_node(stream, stream_count_nodes(stream) - 1).master.ms, 12);
+    cr_assert_eq(stream->nodes.last.master.ms, 12);
     cr_assert_str_eq(all(), "1 2 3 4 5 6 7 8 9 10 11 12 ");
 }
 
@@ -179,15 +179,15 @@ Test(stream, deletes_entries_and_whole_nodes)
     cr_assert_not(stream_delete(stream, heap, id(5)), "twice");
     cr_assert_not(stream_delete(stream, heap, id(77)));
     cr_assert_str_eq(all(), "1 2 3 4 6 7 8 9 10 ");
-    cr_assert_eq(stream_count_nodes(stream), 4);
+    cr_assert_eq(stream_index_count(&stream->nodes), 4);
     cr_assert(stream_delete(stream, heap, id(6)));
     cr_assert(stream_delete(stream, heap, id(4)));
-    cr_assert_eq(stream_count_nodes(stream), 3, "a node in the middle goes");
+    cr_assert_eq(stream_index_count(&stream->nodes), 3, "a node in the middle goes");
     cr_assert(stream_delete(stream, heap, id(10)));
-    cr_assert_eq(stream_count_nodes(stream), 2, "the last node goes");
+    cr_assert_eq(stream_index_count(&stream->nodes), 2, "the last node goes");
     cr_assert_str_eq(all(), "1 2 3 7 8 9 ");
     add(11);
-    cr_assert_eq(stream_count_nodes(stream), 3, "the last one of the others was full");
+    cr_assert_eq(stream_index_count(&stream->nodes), 3, "the last one of the others was full");
     cr_assert_eq(stream_id_compare(stream->max_deleted_id, id(10)), 0);
     cr_assert_eq(stream->entries_added, 11);
 }
@@ -202,7 +202,7 @@ Test(stream, knows_its_first_entry)
     }
     cr_assert(stream_delete(stream, heap, id(5)));
     cr_assert(stream_id_is_zero(stream->first_id));
-    cr_assert_eq(stream_count_nodes(stream), 0);
+    cr_assert_eq(stream_index_count(&stream->nodes), 0);
     add(9);
     cr_assert_eq(stream_id_compare(stream->first_id, id(9)), 0);
 }
@@ -221,9 +221,9 @@ Test(stream, gives_lower_ids_again_only_behind_what_is_left)
     add(10), add(11), add(12);
     cr_assert(stream_delete(stream, heap, id(12)));
     cr_assert_eq(trim_id(12, false), 7);
-    cr_assert_eq(stream_count_nodes(stream), 1);
+    cr_assert_eq(stream_index_count(&stream->nodes), 1);
     stream_set_last_id(stream, heap, id(2));
-    cr_assert_eq(stream_count_nodes(stream), 0);
+    cr_assert_eq(stream_index_count(&stream->nodes), 0);
     add(3);
     cr_assert_str_eq(all(), "3 ");
 }
@@ -236,13 +236,13 @@ Test(stream, is_trimmed_to_a_length)
     cr_assert_eq(trim_length(10, false, 0), 0);
     cr_assert_eq(trim_length(8, false, 0), 2);
     cr_assert_str_eq(all(), "3 4 5 6 7 8 9 10 ");
-    cr_assert_eq(stream_count_nodes(stream), 4);
+    cr_assert_eq(stream_index_count(&stream->nodes), 4);
     cr_assert_eq(trim_length(2, false, 0), 6);
     cr_assert_str_eq(all(), "9 10 ");
-    cr_assert_eq(stream_count_nodes(stream), 2);
+    cr_assert_eq(stream_index_count(&stream->nodes), 2);
     cr_assert(stream_id_is_zero(stream->max_deleted_id), "trimming is not deleting");
     cr_assert_eq(trim_length(0, false, 0), 2);
-    cr_assert_eq(stream_count_nodes(stream), 0);
+    cr_assert_eq(stream_index_count(&stream->nodes), 0);
     cr_assert_eq(stream_id_compare(stream->last_id, id(10)), 0);
 }
 
@@ -274,7 +274,7 @@ Test(stream, may_keep_a_node_of_tombstones)
     cr_assert(stream_delete(stream, heap, id(3)));
     cr_assert_eq(trim_id(3, false), 2);
     cr_assert_eq(stream->length, 0);
-    cr_assert_eq(stream_count_nodes(stream), 1);
+    cr_assert_eq(stream_index_count(&stream->nodes), 1);
     cr_assert_str_eq(all(), "");
     add(4);
     add(5);
@@ -317,7 +317,7 @@ Test(stream, drops_a_node_whose_every_entry_was_released)
         .by = STREAM_TRIM_LENGTH, .release = release_odd, .release_context = &asked};
     add(1), add(3), add(5), add(6), add(7);
     cr_assert_eq(stream_trim(stream, heap, &trim), 4);
-    cr_assert_eq(stream_count_nodes(stream), 1);
+    cr_assert_eq(stream_index_count(&stream->nodes), 1);
     cr_assert_str_eq(all(), "6 ");
 }
 
@@ -370,8 +370,8 @@ Test(stream, is_built_of_anothers_nodes)
     add_up_to(10);
     cr_assert(stream_delete(stream, heap, id(1)));
     struct stream *loaded = stream_create(heap);
-    for (uint64_t i = 0; i < stream_count_nodes(stream); i++) {
-        struct stream_node node = stream_get_node(stream, i);
+    for (uint64_t i = 0; i < stream_index_count(&stream->nodes); i++) {
+        struct stream_node node = *stream_index_get(&stream->nodes, i);
         struct bytes bytes = bytes_of(node.pack, pack_bytes(node.pack));
         struct stream_node_facts facts;
         cr_assert(stream_node_is_valid(node.master, bytes, &facts));
