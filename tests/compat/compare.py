@@ -10,7 +10,7 @@ SHOWN = 400  # bytes of a reply
 def name_of(words):
     """A command's name, with its subcommand where the rule depends on it."""
     name = words[0].upper().decode("latin-1")
-    if name in ("OBJECT", "COMMAND", "CLIENT") and len(words) > 1:
+    if name in ("OBJECT", "COMMAND", "CLIENT", "XINFO") and len(words) > 1:
         name += " " + words[1].upper().decode("latin-1")
     return name
 
@@ -117,6 +117,56 @@ def added(words, ours, theirs):
     return b"*" in words and shape(words, ours, theirs)
 
 
+def each_by(rule):
+    """Arrays of the same length, whose elements are the same by `rule`."""
+
+    def all_by(words, ours, theirs):
+        left, right = ours.elements(), theirs.elements()
+        alike = (rule(words, *pair) for pair in zip(left, right))
+        return ours.kind == theirs.kind and len(left) == len(right) and all(alike)
+
+    return all_by
+
+
+def pending_entry(words, ours, theirs):
+    """An id, in some lists its consumer, when it was delivered, and how often."""
+    left, right = ours.elements(), theirs.elements()
+    time = len(left) - 2
+    return len(left) == len(right) > 2 and all(
+        mine.raw == other.raw or (at == time and near(3000)(words, mine, other))
+        for at, (mine, other) in enumerate(zip(left, right))
+    )
+
+
+def named(reply):
+    """The fields of a map, or of the array that it is in RESP2."""
+    elements = reply.elements()
+    return {name.value: value for name, value in zip(elements[::2], elements[1::2])}
+
+
+def fields_by(rules):
+    """Maps of the same fields, those of `rules` the same by their rule; NEW_FIELDS are ours alone."""
+
+    def all_by(words, ours, theirs):
+        left, right = named(ours), named(theirs)
+        for name in NEW_FIELDS - set(right):
+            left.pop(name, None)
+        alike = (
+            mine.raw == right[name].raw or (name in rules and rules[name](words, mine, right[name]))
+            for name, mine in left.items()
+        )
+        return ours.kind == theirs.kind and list(left) == list(right) and all(alike)
+
+    return all_by
+
+
+NEW_FIELDS = {b"inactive", b"active-time"}  # of consumers, since Redis 7.2
+pending = each_by(pending_entry)
+consumer = fields_by({b"idle": near(3000), b"seen-time": near(3000), b"pending": pending})
+group = fields_by({b"pending": pending, b"consumers": each_by(consumer)})
+stream = fields_by({b"groups": each_by(group)})
+
+
 def hello(words, ours, theirs):
     """The same fields, the same protocol; version, server and id are each server's own."""
     left, right = ours.elements(), theirs.elements()
@@ -167,6 +217,9 @@ RULES = {
     "ZINTER": scored,
     "ZDIFF": scored,
     "XADD": added,
+    "XPENDING": pending,
+    "XINFO CONSUMERS": each_by(consumer),
+    "XINFO STREAM": stream,
     "RANDOMKEY": shape,
     "TTL": near(3),
     "PTTL": near(3000),

@@ -174,7 +174,24 @@ XTRIM stream_key strategy       | 2
 XSETID stream_key late_id [ENTRIESADDED small] [MAXDELETEDID stream_id]
 XSETID stream_key stream_id     | 0.5
 XINFO STREAM any_stream [FULL [COUNT small]]  | 3
+XGROUP CREATE stream_key group 0 [MKSTREAM] | 4
+XGROUP CREATE stream_key group group_start [MKSTREAM] [ENTRIESREAD small]
+XGROUP SETID stream_key group group_start [ENTRIESREAD small]
+XGROUP DESTROY stream_key group             | 0.3
+XGROUP CREATECONSUMER stream_key group consumer
+XGROUP DELCONSUMER stream_key group consumer
+XREADGROUP GROUP group consumer [COUNT small] [NOACK] [BLOCK 1] STREAMS any_stream new_entries | 8
+XREADGROUP GROUP group consumer [COUNT small] STREAMS stream_key stream_id | 3
+XREADGROUP [COUNT small] [NOACK] GROUP group consumer STREAMS stream_key stream_key group_from group_from | 3
+XACK stream_key group stream_id ...         | 4
+XPENDING any_stream group                   | 2
+XPENDING stream_key group [IDLE idle] id_bound id_bound count [consumer] | 3
+XCLAIM stream_key group consumer idle stream_id ... [IDLE age] [TIME at_ms] [RETRYCOUNT small] [FORCE] [JUSTID] [LASTID stream_id] | 4
+XAUTOCLAIM stream_key group consumer idle id_bound [COUNT small] [JUSTID] | 3
+XINFO GROUPS any_stream                     | 2
+XINFO CONSUMERS stream_key group
 COPY stream_key stream_key [REPLACE]
+RENAME stream_key stream_key
 OBJECT ENCODING stream_key
 DBSIZE
 FLUSHDB [ASYNC | SYNC]          | 0.2
@@ -226,6 +243,8 @@ ODD_IDS = [
     b"1--03", b"18446744073709551615-18446744073709551615", b"18446744073709551616", b"18446744073709551615-*",
     b"5-18446744073709551615", b"(18446744073709551615-18446744073709551615", b"(0-0",
 ]  # fmt: skip
+GROUPS = [b"g", b"g", b"g", b"h", b"STREAMS", b"nosuch"]
+CONSUMERS = [b"alice", b"alice", b"bob", b"c", b"COUNT", b""]
 ELEMENTS = [b"a", b"b", b"1", b"-4096", b"", b"e" * 64, b"e" * 3000, b"e" * 5000]
 MEMBERS = [b"m", b"n", b"member", b"*", b"", b"m" * 64, b"m" * 65, b"m" * 300]
 FIELDS = [b"f", b"g", b"name", b"field:01", b"", b"*"]
@@ -473,6 +492,28 @@ class Model:
         keys = [self.any_stream() for _ in range(self.rng.choice([1, 1, 2, 3]))]
         return keys + [b"$" if self.rng.random() < 0.1 else self.stream_id() for _ in keys]
 
+    def group(self):
+        return self.rng.choice(GROUPS)
+
+    def consumer(self):
+        return self.rng.choice(CONSUMERS)
+
+    def new_entries(self):
+        return b">"
+
+    def group_start(self):
+        return self.rng.choice([b"$", b"0", self.stream_id(), self.stream_id()])
+
+    def group_from(self):
+        return self.rng.choice([b">", b">", b">", b"0", self.stream_id(), b"$"])
+
+    def idle(self):
+        """Far from what passes while servers are compared."""
+        return self.rng.choice([0, 0, 0, -1, 10**6, 10**12, 2**63 - 1, b"x"])
+
+    def age(self):
+        return self.rng.choice([0, 5 * 10**6, 10**15, -1, -(2**63), 2**63 - 1, b"x"])
+
     def hash_key(self):
         return self.rng.choice(HASH_KEYS) if self.rng.random() < 0.9 else self.key()
 
@@ -591,12 +632,14 @@ def is_endless(words):
 def is_new(words):
     """What Redis 7.2 does otherwise: COMMAND GETKEYS of a single word was refused by its arity until
     then, and is queued by MULTI since; HSET and SADD count what they are given, though it may repeat,
-    when they choose an encoding; ZRANK takes a fourth word; XREAD knows +."""
+    when they choose an encoding; ZRANK takes a fourth word; XREAD knows +; HELLO with words that are wrong behind SETNAME sets no name."""
     name = words[0].upper()
     if name == b"COMMAND":
         return len(words) == 3 and words[1].upper().startswith(b"GETKEYS")
     if name in (b"ZRANK", b"ZREVRANK"):
         return len(words) > 3
+    if name == b"HELLO":
+        return len(words) > 4
     if name == b"XREAD":
         return b"+" in words
     names = words[2:] if name == b"SADD" else words[2::2]
