@@ -18,6 +18,7 @@ STATUS(ERR_EXEC_ABORT,        "EXECABORT Transaction discarded because of previo
 STATUS(ERR_NESTED_MULTI,      "ERR MULTI calls can not be nested")
 STATUS(ERR_EXEC_WITHOUT_MULTI,"ERR EXEC without MULTI")
 STATUS(ERR_DISCARD_WITHOUT_MULTI,"ERR DISCARD without MULTI")
+STATUS(ERR_WATCH_IN_MULTI,     "ERR WATCH inside MULTI is not allowed")
 STATUS(ERR_NOT_IN_MULTI,      "ERR Command not allowed inside a transaction")
 STATUS(ERR_TEXT,              "{arg}")                            /* a text that is used in one place only */
 /* clang-format on */

@@ -13,6 +13,7 @@
 #include "shards/call/help.h"
 #include "shards/call/session.h"
 #include "shards/local/shard.h"
+#include "shards/route/blocked.h"
 #include "shards/route/home.h"
 
 /* ---- The calling client ---- */
@@ -330,17 +331,37 @@ static enum status cmd_unpause(struct call *call)
 
 /* ---- UNBLOCK ---- */
 
-/* Only a client that waits inside a command can be freed from it, and no command waits yet; a
- * client held back by CLIENT PAUSE does not count. */
-static enum status cmd_unblock(struct call *call)
+/* The words: whom, and whether it is told. */
+static enum status parse_unblock(struct call *call, int64_t *out_id, enum blocked_end *out_end)
 {
-    int64_t id;
     if (call->arg_count > 4)
         return help_wrong_words(call);
-    if (call->arg_count == 4 && !call_arg_is(call, 3, "timeout") && !call_arg_is(call, 3, "error"))
+    *out_end = BLOCKED_TIMED_OUT;
+    if (call_arg_is(call, 3, "error"))
+        *out_end = BLOCKED_REFUSED;
+    else if (call->arg_count == 4 && !call_arg_is(call, 3, "timeout"))
         return call_fail_text(call, "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
-    TRY(call_arg_int(call, 2, &id));
-    reply_int(call->reply, 0);
+    return call_arg_int(call, 2, out_id);
+}
+
+static enum status check_unblock(struct call *call)
+{
+    int64_t id;
+    enum blocked_end end;
+    return parse_unblock(call, &id, &end);
+}
+
+/* On each thread: the client may be there. One that CLIENT PAUSE holds back does not count. */
+static enum status cmd_unblock(struct call *call)
+{
+    int64_t id = 0, count = 0;
+    enum blocked_end end = BLOCKED_NO_END;
+    TRY(parse_unblock(call, &id, &end));
+    for (struct session *session = home_first_session(call->home); session;
+         session = home_next_session(session))
+        if (session->id == (uint64_t)id)
+            count += blocked_leave(call->home, session, end);
+    reply_int(call->reply, count);
     return OK;
 }
 
@@ -407,7 +428,8 @@ static const struct command client_subcommands[] = {
      .acl = ACL_CONNECTION, .syntax = "connection-name", .since = "2.6.9", .cost = "O(1)",
      .tips = "request_policy:all_nodes,response_policy:all_succeeded",
      .brief = "Names the connection; an empty name takes it away."},
-    {.name = "unblock", .arity = -3, .run = cmd_unblock, .plan = PLAN_HERE, .flags = OTHERS,
+    {.name = "unblock", .arity = -3, .run = cmd_unblock, .plan = PLAN_ALL,
+     .check = check_unblock, .merge = merge_sum, .flags = OTHERS | CMD_LOOKS,
      .acl = ACL_CONNECTION, .syntax = "client-id unblock-type=[TIMEOUT | ERROR]", .since = "5.0.0",
      .cost = "O(log N) where N is the number of client connections",
      .brief = "Ends the wait of a client in a blocking command."},

@@ -64,7 +64,7 @@ static void flag_letters(const struct session *session, char out[FLAGS_CAP])
         *to++ = 'P';
     if (session->flags & SESSION_IN_MULTI)
         *to++ = 'x';
-    if (session->paused)
+    if (session->paused || session->is_blocked)
         *to++ = 'b';
     if (session->conn->close_after_reply)
         *to++ = 'c';

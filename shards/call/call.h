@@ -25,6 +25,8 @@ struct multi;
 #define CALL_ROOM_MADE                                                                             \
     (1u << 3) /* memory was made room for at home: a part never fails for memory */
 
+#define CALL_RETRY (1u << 4) /* it has waited, and is run again: it waits already */
+
 struct call {
     const struct command *command;
     struct bytes *args; /* args[0] is the name; of a part of PLAN_EACH: only its own keys */
@@ -49,6 +51,10 @@ struct call {
 
     struct bytes error_arg; /* set by call_fail() */
     uint64_t client_id;
+    uint32_t watch_epoch; /* of the client's WATCHes */
+    uint16_t waiter_home; /* of a blocking command: the client's thread, */
+    void *waiter;         /* and what that wants to be told of */
+    int64_t wait_ms;      /* set by call_wait(); 0: for ever */
 };
 
 /* The word at `index`, which must exist. */
@@ -81,6 +87,27 @@ enum status call_fail(struct call *call, enum status status, struct bytes arg);
 /* ERR_TEXT with a text made by printf's rules: "ERR ..." */
 enum status call_fail_text(struct call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* What a blocking command waits for. */
+struct call_wait {
+    enum type type;     /* a value of this type at one of its keys */
+    bool on_any_change; /* or whatever happens to them */
+    uint32_t first_key, key_count;
+    int64_t timeout_ms; /* 0: for ever */
+};
+
+/* May the command wait? Inside EXEC and scripts it answers at once. */
+static inline bool call_may_wait(const struct call *call)
+{
+    return !(call->flags & CALL_IN_EXEC);
+}
+
+/* Leaves a wait behind: the command will be run again, with the words that call->args are now, when
+ * a key that it waits for has changed. Returns WAITING, for the handler to return. */
+enum status call_wait(struct call *call, const struct call_wait *what);
+
+/* A blocking command's timeout in seconds, with a fraction, as milliseconds; Redis's errors. */
+MUST_CHECK enum status call_arg_timeout(struct call *call, uint32_t index, int64_t *out_ms);
 
 /* Writes the full error text of `status` (placeholders filled in) as an error reply. For dispatch.
  */

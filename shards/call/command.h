@@ -69,7 +69,8 @@ typedef int (*next_shard_fn)(struct call *call, const struct bytes *parts, uint3
 #define CMD_LOOKS (1u << 24) /* PLAN_ALL by lanes: visits every thread and its connections */
 #define CMD_SESSION                                                                                \
     (1u << 25) /* inside MULTI it is obeyed at once, not queued: EXEC DISCARD QUIT RESET ... */
-#define CMD_SYSCMD (1u << 31) /* doc_flags syscmd: for developers and servers, not for clients */
+#define CMD_SYSCMD (1u << 31)  /* doc_flags syscmd: for developers and servers, not for clients */
+#define CMD_WATCHES (1u << 26) /* WATCH: its session remembers the shards of its keys */
 
 /* ACL categories, with Redis's names; the standard ones that follow from flags are added by the
  * table. */

@@ -14,6 +14,7 @@ struct home;
 struct command;
 struct group;
 struct multi;
+struct watching;
 
 #define SESSION_IN_MULTI (1u << 0)
 #define SESSION_DIRTY_EXEC (1u << 1) /* a command was refused while queueing: EXEC aborts */
@@ -41,11 +42,14 @@ struct session {
     int64_t created_at_ms, active_at_ms;
     const struct command *last_command;
     uint64_t commands, argv_bytes;
-    struct group *group;      /* out now, or NULL */
-    uint16_t group_calls_max; /* how many commands its next group may have */
-    struct multi *multi;      /* commands queued since MULTI, or NULL */
-    bool paused;              /* CLIENT PAUSE holds its next command back */
-    uint64_t opened_at_look;  /* home->config_looks when it came */
+    struct group *group;       /* out now, or NULL */
+    uint16_t group_calls_max;  /* how many commands its next group may have */
+    struct multi *multi;       /* commands queued since MULTI, or NULL */
+    struct watching *watching; /* what EXEC will ask for, or NULL */
+    uint32_t watch_epoch;      /* tells its watches from those it has given up */
+    bool is_blocked;           /* its command waits */
+    bool paused;               /* CLIENT PAUSE holds its next command back */
+    uint64_t opened_at_look;   /* home->config_looks when it came */
     bool closed;          /* its connection is gone; it lives on until its group has come home */
     char *protocol_error; /* owed once the group is home, then the connection closes; owned */
 };

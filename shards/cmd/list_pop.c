@@ -117,10 +117,8 @@ static enum status cmd_rpop(struct call *call)
 
 /* ---- LMPOP ----------------------------------------------------------------------------------- */
 
-#define FIRST_KEY 2
-
 struct many {
-    uint32_t key_count;
+    uint32_t first_key, key_count;
     enum list_end end;
     int64_t max;
 };
@@ -135,15 +133,16 @@ static enum status parse_positive(struct call *call, uint32_t index, const char 
     return OK;
 }
 
-static enum status parse_many(struct call *call, struct many *out)
+/* The words from the number of keys, at `index`, on. */
+static enum status parse_many(struct call *call, uint32_t index, struct many *out)
 {
-    struct many many = {.max = 1};
+    struct many many = {.first_key = index + 1, .max = 1};
     int64_t key_count;
-    TRY(parse_positive(call, 1, "numkeys", &key_count));
-    if (key_count >= call->arg_count - FIRST_KEY) /* the end must follow */
+    TRY(parse_positive(call, index, "numkeys", &key_count));
+    if (key_count >= call->arg_count - many.first_key) /* the end must follow */
         return ERR_SYNTAX;
     many.key_count = (uint32_t)key_count;
-    uint32_t i = FIRST_KEY + many.key_count;
+    uint32_t i = many.first_key + many.key_count;
     TRY(parse_end(call, i++, &many.end));
     if (call_arg_is(call, i, "COUNT") && i + 1 < call->arg_count) {
         TRY(parse_positive(call, i + 1, "count", &many.max));
@@ -155,27 +154,38 @@ static enum status parse_many(struct call *call, struct many *out)
     return OK;
 }
 
-static enum status check_lmpop(struct call *call)
+/* Pops from the first list that there is; says whether there is one. */
+static enum status pop_first(struct call *call, const struct many *many, bool *out_found)
 {
-    struct many many;
-    return parse_many(call, &many);
-}
-
-static enum status cmd_lmpop(struct call *call)
-{
-    struct many many;
-    TRY(parse_many(call, &many));
-    for (uint32_t i = FIRST_KEY; i < FIRST_KEY + many.key_count; i++) {
+    *out_found = false;
+    for (uint32_t i = many->first_key; i < many->first_key + many->key_count; i++) {
         const struct list *found;
         TRY(find_list(call, i, &found));
         if (!found)
             continue;
         reply_array(call->reply, 2);
         reply_bulk(call->reply, call_arg(call, i));
-        pop_many(call, i, found, many.end, (uint64_t)many.max);
-        return OK;
+        pop_many(call, i, found, many->end, (uint64_t)many->max);
+        *out_found = true;
+        break;
     }
-    reply_null_array(call->reply);
+    return OK;
+}
+
+static enum status check_lmpop(struct call *call)
+{
+    struct many many;
+    return parse_many(call, 1, &many);
+}
+
+static enum status cmd_lmpop(struct call *call)
+{
+    struct many many;
+    bool found;
+    TRY(parse_many(call, 1, &many));
+    TRY(pop_first(call, &many, &found));
+    if (!found)
+        reply_null_array(call->reply);
     return OK;
 }
 
@@ -236,13 +246,163 @@ static enum status cmd_rpoplpush(struct call *call)
     return move(call, LIST_LAST, LIST_FIRST);
 }
 
+/* ---- The same, and wait if there is nothing ----------------------------------------------------
+ */
+
+/* A null array when it may not wait. */
+static enum status wait_for_lists(struct call *call, uint32_t first_key, uint32_t key_count,
+                                  int64_t timeout_ms)
+{
+    if (!call_may_wait(call)) {
+        reply_null_array(call->reply);
+        return OK;
+    }
+    return call_wait(call, &(struct call_wait){.type = TYPE_LIST,
+                                               .first_key = first_key,
+                                               .key_count = key_count,
+                                               .timeout_ms = timeout_ms});
+}
+
+/* Keys, and a timeout at the end. */
+static enum status pop_or_wait(struct call *call, enum list_end end)
+{
+    uint32_t key_count = call->arg_count - 2;
+    int64_t timeout_ms;
+    TRY(call_arg_timeout(call, call->arg_count - 1, &timeout_ms));
+    for (uint32_t i = 1; i <= key_count; i++) {
+        const struct list *found;
+        TRY(find_list(call, i, &found));
+        if (!found)
+            continue;
+        char scratch[PACK_SCRATCH];
+        reply_array(call->reply, 2);
+        reply_bulk(call->reply, call_arg(call, i));
+        reply_bulk(call->reply, list_view(end_of(found, end), scratch));
+        drop(call, i, found, end, 1);
+        return OK;
+    }
+    return wait_for_lists(call, 1, key_count, timeout_ms);
+}
+
+static enum status check_last_timeout(struct call *call)
+{
+    int64_t timeout_ms;
+    return call_arg_timeout(call, call->arg_count - 1, &timeout_ms);
+}
+
+static enum status cmd_blpop(struct call *call)
+{
+    return pop_or_wait(call, LIST_FIRST);
+}
+
+static enum status cmd_brpop(struct call *call)
+{
+    return pop_or_wait(call, LIST_LAST);
+}
+
+static enum status parse_blmpop(struct call *call, struct many *out, int64_t *out_timeout_ms)
+{
+    TRY(call_arg_timeout(call, 1, out_timeout_ms));
+    return parse_many(call, 2, out);
+}
+
+static enum status check_blmpop(struct call *call)
+{
+    struct many many;
+    int64_t timeout_ms;
+    return parse_blmpop(call, &many, &timeout_ms);
+}
+
+static enum status cmd_blmpop(struct call *call)
+{
+    struct many many = {0};
+    int64_t timeout_ms = 0;
+    bool found;
+    TRY(parse_blmpop(call, &many, &timeout_ms));
+    TRY(pop_first(call, &many, &found));
+    return found ? OK : wait_for_lists(call, many.first_key, many.key_count, timeout_ms);
+}
+
+static enum status move_or_wait(struct call *call, enum list_end from_end, enum list_end to_end,
+                                uint32_t timeout_index)
+{
+    int64_t timeout_ms;
+    const struct list *from;
+    TRY(call_arg_timeout(call, timeout_index, &timeout_ms));
+    TRY(find_list(call, FROM, &from));
+    if (from || !call_may_wait(call))
+        return move(call, from_end, to_end);
+    return wait_for_lists(call, FROM, 1, timeout_ms);
+}
+
+static enum status check_blmove(struct call *call)
+{
+    enum list_end end;
+    TRY(parse_end(call, 3, &end));
+    TRY(parse_end(call, 4, &end));
+    return check_last_timeout(call);
+}
+
+static enum status cmd_blmove(struct call *call)
+{
+    enum list_end from_end, to_end;
+    TRY(parse_end(call, 3, &from_end));
+    TRY(parse_end(call, 4, &to_end));
+    return move_or_wait(call, from_end, to_end, 5);
+}
+
+static enum status cmd_brpoplpush(struct call *call)
+{
+    return move_or_wait(call, LIST_LAST, LIST_FIRST, 3);
+}
+
 /* clang-format off */
 #define MOVES_AN_ELEMENT \
      .plan = PLAN_TOGETHER, .flags = CMD_WRITE | CMD_GROWS, .acl = ACL_LIST, .cost = "O(1)", \
      .keys = {{.flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .index = 1, .step = 1}, \
               {.flags = KEY_RW | KEY_INSERT, .index = 2, .step = 1}}
 
+#define MOVES_AND_WAITS \
+     .plan = PLAN_TOGETHER, .flags = CMD_WRITE | CMD_GROWS | CMD_NOSCRIPT | CMD_BLOCKING, \
+     .acl = ACL_LIST, .cost = "O(1)", \
+     .keys = {{.flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .index = 1, .step = 1}, \
+              {.flags = KEY_RW | KEY_INSERT, .index = 2, .step = 1}}
+
+#define POPS_AND_WAITS \
+     .check = check_last_timeout, .plan = PLAN_TOGETHER, \
+     .flags = CMD_WRITE | CMD_NOSCRIPT | CMD_BLOCKING, .acl = ACL_LIST, \
+     .keys = {{.flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .index = 1, .last = -2, .step = 1}}, \
+     .syntax = "key [key ...] timeout/double", .since = "2.0.0", \
+     .cost = "O(N) where N is the number of keys.", \
+     .history = "6.0.0 Takes a timeout with a fraction."
+
 const struct command list_pop_commands[] = {
+    {.name = "blmove", .arity = 6, .run = cmd_blmove, .check = check_blmove, MOVES_AND_WAITS,
+     .syntax = "source destination wherefrom=<LEFT | RIGHT> whereto=<LEFT | RIGHT> timeout/double",
+     .since = "6.2.0",
+     .brief = "As LMOVE, and waits for an element if there is none."},
+
+    {.name = "blmpop", .arity = -5, .run = cmd_blmpop, .plan = PLAN_TOGETHER,
+     .check = check_blmpop,
+     .keys = {{.flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .index = 2, .counted = true, .first = 1,
+               .step = 1}},
+     .flags = CMD_WRITE | CMD_BLOCKING | CMD_MOVABLE_KEYS, .acl = ACL_LIST,
+     .syntax = "timeout/double numkeys key [key ...] where=<LEFT | RIGHT> [COUNT count]", .since = "7.0.0",
+     .cost = "O(N+M) where N is the number of keys and M the number of elements taken.",
+     .brief = "As LMPOP, and waits for an element if there is none."},
+
+    {.name = "blpop", .arity = -3, .run = cmd_blpop, POPS_AND_WAITS,
+     .brief = "Takes the first element of the first list that has any, or waits for one."},
+
+    {.name = "brpop", .arity = -3, .run = cmd_brpop, POPS_AND_WAITS,
+     .brief = "Takes the last element of the first list that has any, or waits for one."},
+
+    {.name = "brpoplpush", .arity = 4, .run = cmd_brpoplpush, .check = check_last_timeout,
+     MOVES_AND_WAITS, .syntax = "source destination timeout/double", .since = "2.2.0",
+     .history = "6.0.0 Takes a timeout with a fraction.",
+     .replaced_by = "`BLMOVE` with the `RIGHT` and `LEFT` arguments", .deprecated_since = "6.2.0",
+     .brief = "As RPOPLPUSH, and waits for an element if there is none."},
+
     {.name = "lmove", .arity = 5, .run = cmd_lmove, MOVES_AN_ELEMENT,
      .syntax = "source destination wherefrom=<LEFT | RIGHT> whereto=<LEFT | RIGHT>",
      .since = "6.2.0",

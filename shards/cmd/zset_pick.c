@@ -62,16 +62,22 @@ static enum status cmd_zpopmax(struct call *call)
     return pop_end(call, true);
 }
 
-/* The words of ZMPOP; the keys begin at 2. */
-static enum status read_pop_words(struct call *call, uint32_t *out_key_count, bool *out_is_max,
-                                  uint64_t *out_count)
+struct pop_words {
+    uint32_t first_key, key_count;
+    bool is_max;
+    uint64_t count;
+};
+
+/* The words of ZMPOP from the number of keys, at `index`, on. */
+static enum status read_pop_words(struct call *call, uint32_t index, struct pop_words *out)
 {
     int64_t key_count, count = 0;
-    if (call_arg_int(call, 1, &key_count) != OK || key_count < 1)
+    uint32_t first_key = index + 1;
+    if (call_arg_int(call, index, &key_count) != OK || key_count < 1)
         return call_fail_text(call, "ERR numkeys should be greater than 0");
-    if (key_count >= call->arg_count - 2)
+    if (key_count >= call->arg_count - first_key)
         return ERR_SYNTAX;
-    uint32_t at = 2 + (uint32_t)key_count;
+    uint32_t at = first_key + (uint32_t)key_count;
     bool is_max = call_arg_is(call, at, "MAX");
     if (!is_max && !call_arg_is(call, at, "MIN"))
         return ERR_SYNTAX;
@@ -81,30 +87,129 @@ static enum status read_pop_words(struct call *call, uint32_t *out_key_count, bo
         if (call_arg_int(call, at + 1, &count) != OK || count < 1)
             return call_fail_text(call, "ERR count should be greater than 0");
     }
-    *out_key_count = (uint32_t)key_count;
-    *out_is_max = is_max;
-    *out_count = count ? (uint64_t)count : 1;
+    *out = (struct pop_words){.first_key = first_key,
+                              .key_count = (uint32_t)key_count,
+                              .is_max = is_max,
+                              .count = count ? (uint64_t)count : 1};
     return OK;
 }
 
-static enum status cmd_zmpop(struct call *call)
+/* Pops from the first sorted set that there is; says whether there is one. */
+static enum status pop_first(struct call *call, const struct pop_words *words, bool *out_found)
 {
-    uint32_t key_count = 0;
-    bool is_max = false;
-    uint64_t count = 0;
-    TRY(read_pop_words(call, &key_count, &is_max, &count));
-    for (uint32_t i = 2; i < 2 + key_count; i++) {
+    *out_found = false;
+    for (uint32_t i = words->first_key; i < words->first_key + words->key_count; i++) {
         const struct zset *zset;
         TRY(zset_key_find_to_write(call, i, &zset));
         if (!zset)
             continue;
         reply_array(call->reply, 2);
         reply_bulk(call->reply, call_arg(call, i));
-        pop(call, i, zset, is_max, count, true);
+        pop(call, i, zset, words->is_max, words->count, true);
+        *out_found = true;
+        break;
+    }
+    return OK;
+}
+
+static enum status cmd_zmpop(struct call *call)
+{
+    struct pop_words words = {0};
+    bool found;
+    TRY(read_pop_words(call, 1, &words));
+    TRY(pop_first(call, &words, &found));
+    if (!found)
+        reply_null_array(call->reply);
+    return OK;
+}
+
+/* ---- The same, and wait if there is nothing -------------------------------------------------- */
+
+/* A null array when it may not wait. */
+static enum status wait_for_zsets(struct call *call, uint32_t first_key, uint32_t key_count,
+                                  int64_t timeout_ms)
+{
+    if (!call_may_wait(call)) {
+        reply_null_array(call->reply);
         return OK;
     }
-    reply_null_array(call->reply);
-    return OK;
+    return call_wait(call, &(struct call_wait){.type = TYPE_ZSET,
+                                               .first_key = first_key,
+                                               .key_count = key_count,
+                                               .timeout_ms = timeout_ms});
+}
+
+static enum status check_last_timeout(struct call *call)
+{
+    int64_t timeout_ms;
+    return call_arg_timeout(call, call->arg_count - 1, &timeout_ms);
+}
+
+/* The key, and the member at one end with its score, which is deleted. */
+static void pop_one(struct call *call, uint32_t index, const struct zset *found, bool is_max)
+{
+    uint64_t rank = is_max ? zset_count(found) - 1 : 0;
+    struct zset_cursor cursor;
+    struct zset_entry entry;
+    zset_seek(found, rank, is_max, &cursor);
+    bool has_one = zset_step(&cursor, &entry);
+    ASSERT(has_one);
+    reply_array(call->reply, 3);
+    reply_bulk(call->reply, call_arg(call, index));
+    reply_bulk(call->reply, entry.member);
+    reply_double(call->reply, entry.score);
+    struct zset *zset = zset_key_edit(call, index, found);
+    zset_delete_range(zset, zset_key_heap(call, index), rank, 1);
+    zset_key_trim(call, index, zset);
+}
+
+static enum status pop_end_or_wait(struct call *call, bool is_max)
+{
+    uint32_t key_count = call->arg_count - 2;
+    int64_t timeout_ms;
+    TRY(call_arg_timeout(call, call->arg_count - 1, &timeout_ms));
+    for (uint32_t i = 1; i <= key_count; i++) {
+        const struct zset *zset;
+        TRY(zset_key_find_to_write(call, i, &zset));
+        if (zset) {
+            pop_one(call, i, zset, is_max);
+            return OK;
+        }
+    }
+    return wait_for_zsets(call, 1, key_count, timeout_ms);
+}
+
+static enum status cmd_bzpopmin(struct call *call)
+{
+    return pop_end_or_wait(call, false);
+}
+
+static enum status cmd_bzpopmax(struct call *call)
+{
+    return pop_end_or_wait(call, true);
+}
+
+static enum status read_bzmpop(struct call *call, struct pop_words *out, int64_t *out_timeout_ms)
+{
+    TRY(call_arg_timeout(call, 1, out_timeout_ms));
+    return read_pop_words(call, 2, out);
+}
+
+static enum status check_bzmpop(struct call *call)
+{
+    struct pop_words words;
+    int64_t timeout_ms;
+    return read_bzmpop(call, &words, &timeout_ms);
+}
+
+static enum status cmd_bzmpop(struct call *call)
+{
+    struct pop_words words = {0};
+    int64_t timeout_ms = 0;
+    bool found;
+    TRY(read_bzmpop(call, &words, &timeout_ms));
+    TRY(pop_first(call, &words, &found));
+    return found ? OK : wait_for_zsets(call, words.first_key, words.key_count, timeout_ms);
 }
 
 /* ---- By chance ----------------------------------------------------------------------------- */
@@ -223,6 +328,14 @@ static enum status cmd_zscan(struct call *call)
 #define COST_POP "O(M*log(N)) where M is the number of members removed."
 
 /* clang-format off */
+#define POPS_AND_WAITS \
+     .check = check_last_timeout, .plan = PLAN_TOGETHER, \
+     .flags = CMD_WRITE | CMD_NOSCRIPT | CMD_BLOCKING | CMD_FAST, .acl = ACL_SORTEDSET, \
+     .keys = {{.flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .index = 1, .last = -2, .step = 1}}, \
+     .syntax = "key [key ...] timeout/double", .since = "5.0.0", \
+     .cost = "O(log(N)) where N is the number of members.", \
+     .history = "6.0.0 Takes a timeout with a fraction."
+
 const struct command zset_pick_commands[] = {
     {.name = "zpopmin", .arity = -2, .run = cmd_zpopmin, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RW | KEY_ACCESS | KEY_DELETE),
@@ -243,6 +356,24 @@ const struct command zset_pick_commands[] = {
      .syntax = "numkeys key [key ...] where=<MIN | MAX> [COUNT count]", .since = "7.0.0",
      .cost = "O(K)+O(M*log(N)) where K is the number of keys and M that of members removed.",
      .brief = "Removes members from one end of the first sorted set that has any."},
+
+    {.name = "bzpopmin", .arity = -3, .run = cmd_bzpopmin, POPS_AND_WAITS,
+     .brief = "Takes the member with the lowest score of the first sorted set that has any, or waits "
+              "for one."},
+
+    {.name = "bzpopmax", .arity = -3, .run = cmd_bzpopmax, POPS_AND_WAITS,
+     .brief = "Takes the member with the highest score of the first sorted set that has any, or "
+              "waits for one."},
+
+    {.name = "bzmpop", .arity = -5, .run = cmd_bzmpop, .check = check_bzmpop,
+     .plan = PLAN_TOGETHER,
+     .keys = {{.flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .index = 2, .counted = true,
+               .last = 0, .first = 1, .step = 1}},
+     .flags = CMD_WRITE | CMD_BLOCKING | CMD_MOVABLE_KEYS, .acl = ACL_SORTEDSET,
+     .syntax = "timeout/double numkeys key [key ...] where=<MIN | MAX> [COUNT count]",
+     .since = "7.0.0",
+     .cost = "O(K)+O(M*log(N)) where K is the number of keys and M that of members removed.",
+     .brief = "As ZMPOP, and waits for a member if there is none."},
 
     {.name = "zrandmember", .arity = -2, .run = cmd_zrandmember, .plan = PLAN_ONE,
      .keys = KEYS_FIRST(KEY_RO | KEY_ACCESS),

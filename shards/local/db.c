@@ -700,6 +700,8 @@ void db_swap(struct db *a, struct db *b)
     a->avg_ttl_ms = b->avg_ttl_ms;
     b->keyspace = old.keyspace;
     b->avg_ttl_ms = old.avg_ttl_ms;
+    tell_observers(a, NULL); /* other keys may exist now */
+    tell_observers(b, NULL);
 }
 
 /* ---- Looking at the tables ---- */

@@ -9,6 +9,8 @@
 #include "shards/local/evict.h"
 #include "shards/local/expire.h"
 #include "shards/local/lazyfree.h"
+#include "shards/local/wait.h"
+#include "shards/local/watch.h"
 
 static bool give_memory_back(struct task *task, uint64_t deadline_ns)
 {
@@ -43,6 +45,8 @@ struct shard *shard_create(uint16_t id, int node, const struct config *config)
     shard->expire = expire_create(shard);
     shard->evict = evict_create(shard);
     shard->compact = compact_create(shard);
+    shard->watches = watches_create(shard);
+    shard->waits = waits_create(shard);
     return shard;
 }
 
@@ -50,6 +54,8 @@ void shard_destroy(struct shard *shard)
 {
     if (!shard)
         return;
+    waits_destroy(shard->waits);
+    watches_destroy(shard->watches);
     compact_destroy(shard->compact);
     evict_destroy(shard->evict);
     expire_destroy(shard->expire);

@@ -22,6 +22,8 @@ struct expire;
 struct compact;
 struct evict;
 struct lazyfree;
+struct waits;
+struct watches;
 
 struct shard {
     uint16_t id;
@@ -37,6 +39,9 @@ struct shard {
     struct lazyfree *lazyfree;
     struct compact *compact;
     struct db_observer *observers;
+    struct watches *watches;
+    struct waits *waits;
+    bool has_ready; /* waits: a key that somebody waits for has changed */
     struct rng rng;
     struct shard_stats stats;
     struct slow slow;

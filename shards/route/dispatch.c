@@ -15,6 +15,7 @@
 #include "shards/call/command_stats.h"
 #include "shards/call/session.h"
 #include "shards/local/evict.h"
+#include "shards/route/blocked.h"
 #include "shards/route/exec.h"
 #include "shards/route/group.h"
 #include "shards/route/home.h"
@@ -112,6 +113,7 @@ static void make_call(struct home *home, struct session *session, const struct p
         .key = plan->key,
         .reply = reply,
         .client_id = session->id,
+        .watch_epoch = session->watch_epoch,
     };
     run_place(home, call, home->shard);
 }
@@ -209,7 +211,7 @@ static void refuse(struct home *home, struct session *session, const struct plan
         command_stats_count_rejected(home->command_stats, plan->command->id);
     if (plan->command && plan->command->run == multi_exec_handler)
         text = abort_exec(home, session, text);
-    else if (session->flags & SESSION_IN_MULTI)
+    else if (session->flags & SESSION_IN_MULTI && !plan->is_refused_by_itself)
         session->flags |= SESSION_DIRTY_EXEC;
     answer_error(home, session, text);
     home->stats.commands++;
@@ -256,7 +258,7 @@ static void size_next_group(struct session *session, size_t reply_bytes)
     session->group_calls_max = (uint16_t)max;
 }
 
-static void release(struct home *home, struct group *group)
+void dispatch_release(struct home *home, struct group *group)
 {
     struct session *session = group->session;
     struct conn *conn = session->conn;
@@ -266,12 +268,15 @@ static void release(struct home *home, struct group *group)
         size_t before = conn_output_len(conn);
         if (group->multi)
             exec_write_replies(home, group);
+        else if (group->blocked && group->blocked->has_begun)
+            blocked_write_reply(home, group);
         else
             group_write_replies(home, group);
         size_next_group(session, conn_output_len(conn) - before);
         dispatch_wake(home, session);
     }
     multi_destroy(group->multi);
+    blocked_destroy(group->blocked);
     group_give(home, group);
     if (session->closed)
         end_session(session);
@@ -309,13 +314,19 @@ static void walk_on(struct home *home, struct session *session, struct group *gr
         group->hops_out--;
     }
     ASSERT(group); /* the first stop is always a shard */
-    release(home, group);
+    dispatch_release(home, group);
 }
 
 static void group_home(struct home *home, struct group *group)
 {
+    if (group->blocked && group->blocked->has_begun) {
+        blocked_home(home, group);
+        return;
+    }
+    if (blocked_begin(home, group))
+        return;
     if (group->session->closed) {
-        release(home, group);
+        dispatch_release(home, group);
         return;
     }
     if (group->multi) {
@@ -325,7 +336,7 @@ static void group_home(struct home *home, struct group *group)
         walk_on(home, group->session, group, NULL);
         return;
     }
-    release(home, group);
+    dispatch_release(home, group);
 }
 
 /* Release: whoever sees that nothing is under way sees what it did. */
@@ -443,7 +454,8 @@ static void take_alone(struct home *home, struct session *session, struct planne
         walk_on(home, session, NULL, plan);
     } else if (plan->where == WHERE_QUEUE) {
         queue(home, session, plan);
-    } else if (plan->where == WHERE_HERE || (single && plan->where != WHERE_LOOKS)) {
+    } else if (plan->where == WHERE_HERE ||
+               (single && plan->where != WHERE_LOOKS && !(plan->command->flags & CMD_BLOCKING))) {
         run_alone(home, session, plan);
     } else {
         run_local(home);
@@ -634,10 +646,12 @@ static void on_close(void *context, struct conn *conn)
         delist(home, conn);
     home_forget_session(home, session);
     session->closed = true;
-    if (session->group)
-        group_drop(session->group);
-    if (!session->group)
+    if (!session->group) {
         end_session(session);
+        return;
+    }
+    group_drop(session->group);
+    blocked_leave(home, session, BLOCKED_GONE);
 }
 
 struct net_handler dispatch_net_handler(struct home *home)

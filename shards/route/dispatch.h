@@ -13,6 +13,7 @@
 
 struct conn;
 struct dispatch;
+struct group;
 struct home;
 struct hop;
 struct session;
@@ -28,6 +29,9 @@ void dispatch_wake(struct home *home, struct session *session);
 
 /* A hop of this home has come back. */
 void dispatch_arrival(struct home *home, struct hop *hop);
+
+/* A group's replies are written, and its connection is served on. */
+void dispatch_release(struct home *home, struct group *group);
 
 /* Serves all connections that wait; at most a turn's worth. */
 void dispatch_run(struct home *home);

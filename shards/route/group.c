@@ -27,6 +27,7 @@ struct group *group_take(struct home *home, struct session *session)
     group->first = group->last = NULL;
     group->call_count = group->hops_out = group->hop_count = 0;
     group->multi = NULL;
+    group->blocked = NULL;
     atomic_store_explicit(&group->dropped, false, memory_order_relaxed);
     return group;
 }
@@ -43,12 +44,35 @@ void group_drop(struct group *group)
     atomic_store_explicit(&group->dropped, true, memory_order_relaxed); /* a hint */
 }
 
-void group_give(struct home *home, struct group *group)
+static void give_hops_back(struct home *home, struct group *group)
 {
-    home->groups_out--;
     for (uint32_t i = 0; i < group->hop_count; i++)
         if (--group->hops[i]->groups_left == 0)
             hop_recycle(home, group->hops[i]);
+    group->hop_count = 0;
+}
+
+void group_let_go(struct home *home, struct group *group)
+{
+    struct group_call *call = group->first;
+    if (call->part_count) { /* else they have been copied before */
+        struct bytes *words = arena_alloc(&group->arena, call->arg_count * sizeof(*words));
+        for (uint32_t i = 0; i < call->arg_count; i++)
+            words[i] = arena_copy(&group->arena, call->args[i]);
+        call->args = words;
+        call->part_count = 0;
+    }
+    group->first->next = NULL;
+    group->last = group->first;
+    group->call_count = 1;
+    give_hops_back(home, group);
+}
+
+void group_give(struct home *home, struct group *group)
+{
+    home->groups_out--;
+    group->session = NULL;
+    give_hops_back(home, group);
     buf_fini(&group->pinned);
     arena_reset(&group->arena, GROUP_ARENA_KEEP);
     group->next = home->group_pool;
@@ -81,7 +105,7 @@ void group_add_part(struct group *group, struct group_call *call, struct hop_cal
         call->part_cap *= 4;
     }
     call->parts[call->part_count++] = part;
-    part->dropped = &group->dropped;
+    part->group = group;
     group_join(group, part->hop);
 }
 
@@ -130,8 +154,8 @@ static void write_merged(struct home *home, struct group *group, const struct gr
                                                                 call->reply->out->len - at - 1));
 }
 
-static void fire_after(struct home *home, const struct group *group, const struct call *call,
-                       uint64_t ns, bool failed)
+static void tell(struct home *home, const struct group *group, const struct call *call, uint64_t ns,
+                 bool failed)
 {
     tap_fire_after(&home->tap, &(struct tap_event){.call = call,
                                                    .session = group->session,
@@ -155,7 +179,18 @@ static void write_with_call(struct home *home, struct group *group, const struct
     else
         buf_add_bytes(out, hop_reply(from->one));
     if (tap_wants_after(&home->tap, home->shard->config, ns))
-        fire_after(home, group, &call, ns, out->len > at && out->ptr[at] == '-');
+        tell(home, group, &call, ns, out->len > at && out->ptr[at] == '-');
+}
+
+void group_fire_after(struct home *home, struct group *group, const struct group_call *from,
+                      uint64_t ns, bool failed)
+{
+    struct call call;
+    if (!tap_wants_after(&home->tap, home->shard->config, ns))
+        return;
+    group_whole_call(home, from, &call);
+    call.client_id = group->session->id;
+    tell(home, group, &call, ns, failed);
 }
 
 void group_write_reply(struct home *home, struct group *group, struct group_call *from,

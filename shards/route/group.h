@@ -14,12 +14,14 @@
 #include "core/base/arena.h"
 #include "shards/call/command.h"
 #include "shards/route/hop.h"
+#include "shards/route/shard_set.h"
 
 #define GROUP_CALLS_MAX 256u             /* commands of one group */
 #define GROUP_WORD_BYTES_MAX (64u << 10) /* and their words, bytes (one command may be larger) */
 
 #define GROUP_REPLY_BYTES (1u << 20) /* replies of a group that make the next one smaller */
 
+struct blocked;
 struct call;
 struct multi;
 struct session;
@@ -49,9 +51,11 @@ struct group {
     uint32_t hops_out;
     struct hop **hops; /* to be given back with it */
     uint32_t hop_count, hop_cap;
-    struct buf pinned;    /* input of the connection that words lie in */
-    struct multi *multi;  /* EXEC */
-    _Atomic bool dropped; /* nobody waits for its replies any more. Thread: any may read */
+    struct buf pinned;       /* input of the connection that words lie in */
+    struct multi *multi;     /* EXEC */
+    struct shard_set shards; /* of a command that travels alone */
+    struct blocked *blocked; /* its command waits */
+    _Atomic bool dropped;    /* nobody waits for its replies any more. Thread: any may read */
 };
 
 /* An empty group for `session`, which is frozen until group_give(). */
@@ -76,6 +80,13 @@ void group_write_reply(struct home *home, struct group *group, struct group_call
 /* Writes the replies of all its calls, in order, to the session's output, and fires what listens.
  */
 void group_write_replies(struct home *home, struct group *group);
+
+/* Its hops are not needed any more: what they hold of the first command's words is copied. */
+void group_let_go(struct home *home, struct group *group);
+
+/* Tells who listens that a command of the group is done. */
+void group_fire_after(struct home *home, struct group *group, const struct group_call *from,
+                      uint64_t ns, bool failed);
 
 /* Makes a call of what home remembers, for merges and listeners: not to be run. */
 void group_whole_call(struct home *home, const struct group_call *from, struct call *out_call);

@@ -17,6 +17,7 @@
 #include "core/os/task.h"
 #include "net/listener.h"
 #include "shards/local/shard.h"
+#include "shards/route/blocked.h"
 #include "shards/route/dispatch.h"
 #include "shards/route/group.h"
 #include "shards/route/hop.h"
@@ -47,6 +48,7 @@ struct home *home_create(struct server *server, uint16_t id, int node)
     home->mailbox = mailbox_create(home, server->lanes);
     home->packer = packer_create(home);
     home->runner = runner_create();
+    ilist_init(&home->blocked);
     home->turn_times = mem_zalloc(sizeof(*home->turn_times));
     return home;
 }
@@ -97,6 +99,7 @@ void home_close(struct home *home)
 {
     listener_destroy(home->listener);
     home->listener = NULL;
+    blocked_forget_all(home);
     conns_destroy(home->conns);
     home->conns = NULL;
     struct ring *ring = home->ring;
@@ -251,7 +254,8 @@ static bool has_own_work(const struct home *home)
 /* How long the thread may sleep: 0 when there is work. */
 static uint64_t sleep_ns(struct home *home, bool tasks_left)
 {
-    if (tasks_left || dispatch_is_busy(home) || mailbox_has_own(home->mailbox))
+    if (tasks_left || dispatch_is_busy(home) || mailbox_has_own(home->mailbox) ||
+        packer_has_hops(home)) /* a connection that closed had something to say */
         return 0;
     if (packer_is_waiting(home))
         return RETRY_NS;
@@ -260,6 +264,9 @@ static uint64_t sleep_ns(struct home *home, bool tasks_left)
     int64_t until_ms = home->cron_at_ms;
     if (home->was_paused && home->pause_until_ms < until_ms)
         until_ms = home->pause_until_ms;
+    int64_t timer_ms = timer_list_next_ms(&home->timers);
+    if (timer_ms < until_ms)
+        until_ms = timer_ms;
     return until_ms > home->now_ms ? (uint64_t)(until_ms - home->now_ms) * 1000000 : 0;
 }
 
@@ -272,6 +279,7 @@ static void turn(struct home *home)
     follow_config(
         home); /* after catching up: what CONFIG SET has answered holds for all that runs now */
     end_pause(home);
+    timer_list_run(&home->timers, home->now_ms);
     if (!server_is_stopping(home->server))
         dispatch_run(home);
     packer_send(home);
@@ -280,6 +288,8 @@ static void turn(struct home *home)
         packer_send(home); /* a walk that came home goes on to its next stop */
     }
     bool tasks_left = task_run(&home->shard->tasks, SLICE_US);
+    if (home->shard->has_ready) /* what has expired was waited for */
+        blocked_serve(home, home->shard);
     heap_tend(home->shard->heap);
     if (home->now_ms >= home->cron_at_ms)
         cron(home);

@@ -14,6 +14,8 @@
 
 #include "core/base/arena.h"
 #include "core/base/check.h"
+#include "core/base/ilist.h"
+#include "core/os/timer.h"
 #include "net/conn.h"
 #include "shards/call/session.h"
 #include "shards/call/tap.h"
@@ -73,6 +75,9 @@ struct home {
     uint32_t hop_pool_count;
     struct tx *tx_pool, *tx_first, *tx_last;
     struct group *group_pool;
+    struct timer_list timers; /* in ms of wall time */
+    struct ilist blocked;     /* groups whose commands wait */
+    bool is_serving;          /* those who wait, right now */
 };
 
 /* A thread's state, before the thread is there; the tap may then be listened to. */

@@ -43,14 +43,17 @@ struct hop_call {
     uint64_t key_hash;
     uint16_t key_slot;
     uint16_t key_index;         /* of the first key among args, 0: none */
+    uint32_t watch_epoch;       /* of its client's WATCHes */
     size_t reply_at, reply_len; /* in the hop's replies */
     uint64_t elapsed_ns;
     uint64_t client_id;
     struct hop *hop;
     struct multi *multi; /* EXEC: the queued calls */
     struct hop_call *next;
-    const _Atomic bool *dropped; /* its group's: its client is gone */
+    struct group *group; /* home's; others may only look at `dropped` */
+    int64_t wait_ms;     /* how long it may wait, 0: for ever */
     bool failed;
+    bool waits; /* it blocks: there is no reply yet */
 };
 
 struct hop {

@@ -10,6 +10,7 @@
 #include "shards/call/command_stats.h"
 #include "shards/call/command_table.h"
 #include "shards/call/session.h"
+#include "shards/local/watch.h"
 #include "shards/route/home.h"
 #include "shards/route/run.h"
 #include "shards/route/server.h"
@@ -20,10 +21,48 @@ void multi_begin(struct session *session)
     session->flags |= SESSION_IN_MULTI;
 }
 
+void multi_watch(struct session *session, const struct shard_set *shards)
+{
+    if (!session->watching)
+        session->watching = mem_zalloc(sizeof(*session->watching));
+    shard_set_merge(&session->watching->shards, shards);
+}
+
+struct unwatch {
+    uint64_t client_id;
+    uint32_t epoch;
+};
+
+static void on_unwatch(struct home *home, void *message)
+{
+    const struct unwatch *unwatch = message;
+    watch_drop(home->shard->watches, unwatch->client_id, unwatch->epoch);
+    mem_free(message);
+}
+
+void multi_unwatch(struct session *session)
+{
+    struct home *home = session->home;
+    if (!session->watching)
+        return;
+    SHARD_SET_EACH(id, &session->watching->shards)
+    {
+        if (home->has_stopped)
+            break; /* and so have the shards */
+        struct unwatch *message = mem_alloc(sizeof(*message));
+        *message = (struct unwatch){.client_id = session->id, .epoch = session->watch_epoch};
+        home_post(home, (uint16_t)id, on_unwatch, message);
+    }
+    session->watch_epoch++;
+    mem_free(session->watching);
+    session->watching = NULL;
+}
+
 void multi_destroy(struct multi *multi)
 {
     if (!multi)
         return;
+    mem_free(multi->watching);
     arena_fini(&multi->arena);
     buf_fini(&multi->replies);
     mem_free(multi);
@@ -31,6 +70,7 @@ void multi_destroy(struct multi *multi)
 
 void multi_discard(struct session *session)
 {
+    multi_unwatch(session);
     multi_destroy(session->multi);
     session->multi = NULL;
     session->flags &= ~(SESSION_IN_MULTI | SESSION_DIRTY_EXEC);
@@ -75,6 +115,8 @@ static void add_shards(struct home *home, struct multi *multi, const struct mult
 
 void multi_plan(struct home *home, struct session *session, struct shard_set *out_set)
 {
+    if (session->watching)
+        shard_set_merge(out_set, &session->watching->shards);
     for (struct multi_call *call = session->multi->first; call; call = call->next) {
         const struct command *command = call->command;
         call->at_home = command->plan == PLAN_HERE || command->flags & CMD_LOOKS;
@@ -123,8 +165,27 @@ static void run_queued(struct home *home, struct call *exec, struct multi_call *
     queued->answered = true;
 }
 
+/* Asks all shards, and takes the watches away. */
+static bool is_spoilt(struct home *home, const struct call *call)
+{
+    const struct multi *multi = call->multi;
+    bool spoilt = false;
+    if (!multi->watching)
+        return false;
+    SHARD_SET_EACH(id, &multi->watching->shards)
+    {
+        struct watches *watches = home->server->shards[id]->watches;
+        spoilt |= watch_is_dirty(watches, call->client_id, multi->watch_epoch);
+        watch_drop(watches, call->client_id, multi->watch_epoch);
+    }
+    return spoilt;
+}
+
 enum status multi_run(struct home *home, struct call *call)
 {
+    call->multi->is_spoilt = is_spoilt(home, call);
+    if (call->multi->is_spoilt)
+        return OK;
     for (struct multi_call *queued = call->multi->first; queued; queued = queued->next)
         if (!queued->at_home)
             run_queued(home, call, queued);

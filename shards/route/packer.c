@@ -89,6 +89,7 @@ static void fill(struct hop_call *call, const struct planned *plan, const struct
     call->resp = plan->resp;
     call->flags = plan->call_flags;
     call->client_id = session->id;
+    call->watch_epoch = session->watch_epoch;
 }
 
 static void add_whole(struct group *group, struct group_call *remembered,
@@ -230,6 +231,19 @@ void packer_looks(struct home *home, struct group *group, const struct planned *
     }
 }
 
+/* The hop of something that travels alone, to one shard or to several together. */
+static struct hop *hop_alone(struct home *home, const struct shard_set *set)
+{
+    if (shard_set_count(set) == 1) /* no entry is needed */
+        return hop_for(home, (uint16_t)shard_set_next(set, 0), false);
+    struct tx *tx = tx_take(home, TX_TOGETHER);
+    tx->set = *set;
+    tx->hop = hop_take(home, HOP_CALLS, home->id);
+    tx->hop->is_together = true;
+    packer_entry(home, tx);
+    return tx->hop;
+}
+
 void packer_alone(struct home *home, struct session *session, struct planned *plan)
 {
     struct group *group = packer_begin(home, session);
@@ -239,18 +253,21 @@ void packer_alone(struct home *home, struct session *session, struct planned *pl
         packer_looks(home, group, plan);
         return;
     }
-    uint32_t shards = shard_set_count(&plan->set);
-    struct hop *hop;
-    if (shards == 1) { /* an EXEC on one shard: no entry is needed */
-        hop = hop_for(home, (uint16_t)shard_set_next(&plan->set, 0), false);
-    } else {
-        struct tx *tx = tx_take(home, TX_TOGETHER);
-        tx->set = plan->set;
-        hop = tx->hop = hop_take(home, HOP_CALLS, home->id);
-        hop->is_together = true;
-        packer_entry(home, tx);
-    }
-    packer_whole(group, plan, hop);
+    group->shards = plan->set;
+    packer_whole(group, plan, hop_alone(home, &plan->set));
+}
+
+void packer_message(struct home *home, struct group *group, const struct command *row)
+{
+    struct bytes words[] = {bytes_from_text(row->name),
+                            bytes_of((const char *)&group->shards, sizeof(group->shards))};
+    struct hop_call *part = hop_add_call(hop_alone(home, &group->shards), words, 2);
+    part->command = row;
+    part->db_index = group->first->db_index;
+    part->resp = group->first->resp;
+    part->flags = CALL_PART | CALL_ROOM_MADE;
+    part->client_id = group->session->id;
+    group_add_part(group, group_add(group, row), part);
 }
 
 void packer_whole(struct group *group, const struct planned *plan, struct hop *hop)
@@ -306,6 +323,11 @@ void packer_send(struct home *home)
         if (!together_lend(home, hop))
             mailbox_send(home->mailbox, (uint16_t)shard, hop);
     }
+}
+
+bool packer_has_hops(const struct home *home)
+{
+    return shard_set_next(&home->packer->outgoing_set, 0) < SHARD_MAX;
 }
 
 bool packer_is_waiting(const struct home *home)

@@ -32,6 +32,10 @@ void packer_group(struct home *home, struct session *session, struct planned *pl
  */
 void packer_alone(struct home *home, struct session *session, struct planned *plan);
 
+/* Sends a message about what the group has left on its shards: `row` runs there, on all of them
+ * together, with the set of shards as its word. */
+void packer_message(struct home *home, struct group *group, const struct command *row);
+
 /* WALK: adds the part for `shard` and sends it out, unless that is this home's own: the caller then
  * runs it, the last of the group's hops. The first time with a NULL group, which is then made. */
 struct group *packer_walk(struct home *home, struct session *session, struct group *group,
@@ -43,3 +47,4 @@ void packer_send(struct home *home);
 /* Adds an entry to those that packer_send() publishes. */
 void packer_entry(struct home *home, struct tx *tx);
 bool packer_is_waiting(const struct home *home); /* for room in the log */
+bool packer_has_hops(const struct home *home);   /* to be sent next turn */

@@ -118,7 +118,7 @@ static uint16_t shard_of(const struct home *home, uint16_t slot)
     return home->server->shard_count == 1 ? 0 : home->server->slot_map[slot];
 }
 
-static void plan_keys(struct home *home, struct arena *arena, struct planned *plan)
+static void find_shards(struct home *home, struct arena *arena, struct planned *plan)
 {
     const uint16_t *slot_map = home->server->slot_map;
     uint32_t fast[COMMAND_KEYS_FAST];
@@ -145,7 +145,22 @@ static void plan_keys(struct home *home, struct arena *arena, struct planned *pl
     }
 }
 
-static void plan_where(struct home *home, struct arena *arena, struct planned *plan)
+static void plan_keys(struct home *home, struct session *session, struct arena *arena,
+                      struct planned *plan)
+{
+    find_shards(home, arena, plan);
+    if (plan->command->flags & CMD_BLOCKING) { /* it may wait, and so goes alone */
+        shard_set_add(&plan->set, plan->shard);
+        plan->where = WHERE_TOGETHER;
+    }
+    if (plan->command->flags & CMD_WATCHES) {
+        shard_set_add(&plan->set, plan->shard);
+        multi_watch(session, &plan->set);
+    }
+}
+
+static void plan_where(struct home *home, struct session *session, struct arena *arena,
+                       struct planned *plan)
 {
     const struct command *command = plan->command;
     switch (command->plan) {
@@ -167,7 +182,7 @@ static void plan_where(struct home *home, struct arena *arena, struct planned *p
             plan->key_index = 1;
             plan->shard = shard_of(home, plan->key.slot);
         } else {
-            plan_keys(home, arena, plan);
+            plan_keys(home, session, arena, plan);
         }
         break;
     }
@@ -178,6 +193,7 @@ enum status plan_command(struct home *home, struct session *session, struct aren
 {
     plan->command = NULL;
     plan->key_index = 0;
+    plan->is_refused_by_itself = false;
     plan->key.name.ptr = NULL;
     plan->set = (struct shard_set){0};
     plan->db_index = session->db_index;
@@ -201,8 +217,12 @@ enum status plan_command(struct home *home, struct session *session, struct aren
             return OK;
         }
     }
-    if (plan->command->check)
-        TRY(check_words(home, session, arena, plan, out_error));
-    plan_where(home, arena, plan);
+    if (plan->command->check) {
+        status = check_words(home, session, arena, plan, out_error);
+        plan->is_refused_by_itself = status != OK;
+        if (status != OK)
+            return status;
+    }
+    plan_where(home, session, arena, plan);
     return OK;
 }

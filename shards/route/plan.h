@@ -36,6 +36,7 @@ struct planned {
     uint8_t resp;
     uint8_t call_flags; /* CALL_* */
     bool silent;
+    bool is_refused_by_itself; /* not by the server: a transaction does not fail by that */
     struct key key;
     struct shard_set set;
 };

@@ -8,6 +8,8 @@
 #include "core/os/clock.h"
 #include "shards/call/command_stats.h"
 #include "shards/local/evict.h"
+#include "shards/route/blocked.h"
+#include "shards/route/group.h"
 #include "shards/route/home.h"
 #include "shards/route/hop.h"
 #include "shards/route/multi.h"
@@ -33,6 +35,11 @@ void runner_destroy(struct runner *runner)
         return;
     arena_fini(&runner->arena);
     mem_free(runner);
+}
+
+struct arena *run_scratch(struct home *home)
+{
+    return &home->runner->arena;
 }
 
 void run_place(struct home *home, struct call *call, struct shard *shard)
@@ -100,7 +107,7 @@ enum status run_call(struct home *home, struct call *call)
 static void count(struct home *home, const struct call *call, const struct run_result *result)
 {
     call->shard->stats.commands++;
-    if (call->flags & CALL_PART || call->multi)
+    if (call->flags & CALL_PART || call->multi || result->status == WAITING)
         return;
     const struct buf *out = call->reply->out;
     bool failed = result->reply_end > result->reply_at && out->ptr[result->reply_at] == '-';
@@ -133,6 +140,8 @@ void run_chunk(struct home *home, struct call *calls, uint32_t call_count,
         result->ns = clock_ticks_to_ns(now - from);
         from = now;
         count(home, call, result);
+        if (unlikely(call->shard->has_ready))
+            blocked_serve(home, call->shard);
     }
     if (--home->runner->depth == 0)
         arena_reset(&home->runner->arena, SCRATCH_KEEP);
@@ -152,6 +161,9 @@ static void unpack(struct home *home, struct shard *shard, struct hop_call *from
         .flags = from->flags,
         .reply = reply,
         .client_id = from->client_id,
+        .watch_epoch = from->watch_epoch,
+        .waiter = from->group,
+        .waiter_home = from->hop->home,
         .multi = from->multi,
     };
     if (from->key_index)
@@ -170,7 +182,7 @@ static void unpack(struct home *home, struct shard *shard, struct hop_call *from
 static bool is_for_nobody(const struct hop_call *call)
 {
     return call->command->flags & CMD_READONLY &&
-           atomic_load_explicit(call->dropped, memory_order_relaxed);
+           atomic_load_explicit(&call->group->dropped, memory_order_relaxed);
 }
 
 void run_hop(struct home *home, struct shard *shard, struct hop *hop)
@@ -194,7 +206,9 @@ void run_hop(struct home *home, struct shard *shard, struct hop *hop)
             struct hop_call *call = from[i];
             call->reply_at = results[i].reply_at;
             call->reply_len = results[i].reply_end - results[i].reply_at;
-            call->failed = results[i].status != OK;
+            call->waits = results[i].status == WAITING;
+            call->failed = results[i].status != OK && !call->waits;
+            call->wait_ms = calls[i].wait_ms;
             call->elapsed_ns = results[i].ns;
         }
     }

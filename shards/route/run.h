@@ -28,6 +28,9 @@ struct run_result {
 struct runner *runner_create(void);
 void runner_destroy(struct runner *runner);
 
+/* Scratch memory, forgotten after the chunk. */
+struct arena *run_scratch(struct home *home);
+
 /* Sets up `call` to run for `shard`: its database, clock, configuration and scratch memory. */
 void run_place(struct home *home, struct call *call, struct shard *shard);
 

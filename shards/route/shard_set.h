@@ -52,6 +52,12 @@ static inline void shard_set_fill(struct shard_set *set, uint32_t shard_count)
         shard_set_add(set, i);
 }
 
+static inline void shard_set_merge(struct shard_set *set, const struct shard_set *more)
+{
+    for (uint32_t i = 0; i < SHARD_MAX / 64; i++)
+        set->bits[i] |= more->bits[i];
+}
+
 static inline bool shard_set_within(const struct shard_set *inner, const struct shard_set *outer)
 {
     uint64_t outside = 0;

@@ -15,6 +15,7 @@
 #include "core/os/clock.h"
 #include "core/os/ring.h"
 #include "shards/local/shard.h"
+#include "shards/route/blocked.h"
 #include "shards/route/home.h"
 #include "shards/route/mailbox.h"
 #include "shards/route/run.h"
@@ -185,6 +186,11 @@ static void run_whole(struct home *home, struct tx *tx)
     }
     struct hop *hop = tx->hop;
     run_hop(home, home->server->shards[shard_set_next(&tx->set, 0)], hop);
+    SHARD_SET_EACH(id, &tx->set)
+    {
+        if (home->server->shards[id]->has_ready)
+            blocked_serve(home, home->server->shards[id]);
+    }
     mailbox_send(home->mailbox, hop->home, hop);
 }
 
