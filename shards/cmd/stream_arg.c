@@ -155,6 +155,19 @@ bool stream_arg_refs(const struct call *call, uint32_t index, enum stream_refs *
     return true;
 }
 
+enum status stream_arg_timeout(struct call *call, uint32_t index, int64_t *out_ms)
+{
+    int64_t timeout_ms;
+    if (call_arg_int(call, index, &timeout_ms) != OK)
+        return call_fail_text(call, "ERR timeout is not an integer or out of range");
+    if (timeout_ms < 0)
+        return call_fail_text(call, "ERR timeout is negative");
+    if (timeout_ms > INT64_MAX - call_now_ms(call))
+        return call_fail_text(call, "ERR timeout is out of range");
+    *out_ms = timeout_ms;
+    return OK;
+}
+
 /* ---- XADD and XTRIM ------------------------------------------------------------------------ */
 
 /* A number of trimming, which may not be negative. */

@@ -21,6 +21,9 @@ MUST_CHECK enum status stream_arg_high(struct call *call, uint32_t index, struct
 /* KEEPREF, DELREF or ACKED; false when the word is another one. */
 MUST_CHECK bool stream_arg_refs(const struct call *call, uint32_t index, enum stream_refs *out);
 
+/* How long to wait, in ms, as BLOCK gives it. */
+MUST_CHECK enum status stream_arg_timeout(struct call *call, uint32_t index, int64_t *out_ms);
+
 /* ---- XADD and XTRIM ---- */
 
 enum stream_new_id { STREAM_NEW_ID, STREAM_NEW_SEQ, STREAM_GIVEN_ID }; /* *, ms-*, ms-seq */

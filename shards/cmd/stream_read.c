@@ -13,19 +13,6 @@ struct read {
     int64_t count;                 /* entries of each stream, at most; 0: all */
 };
 
-/* How long to wait, in ms, as BLOCK gives it. */
-static enum status parse_timeout(struct call *call, uint32_t index)
-{
-    int64_t timeout_ms;
-    if (call_arg_int(call, index, &timeout_ms) != OK)
-        return call_fail_text(call, "ERR timeout is not an integer or out of range");
-    if (timeout_ms < 0)
-        return call_fail_text(call, "ERR timeout is negative");
-    if (timeout_ms > INT64_MAX - call_now_ms(call))
-        return call_fail_text(call, "ERR timeout is out of range");
-    return OK;
-}
-
 static enum status fail_group_only(struct call *call, const char *option)
 {
     return call_fail_text(call,
@@ -37,10 +24,11 @@ static enum status fail_group_only(struct call *call, const char *option)
 static enum status parse(struct call *call, struct read *out)
 {
     struct read read = {0};
+    int64_t timeout_ms; /* must be one; nothing waits in this version */
     for (uint32_t i = 1; i < call->arg_count && !read.first_key; i++) {
         uint32_t more = call->arg_count - i - 1;
         if (more && call_arg_is(call, i, "BLOCK")) {
-            TRY(parse_timeout(call, ++i));
+            TRY(stream_arg_timeout(call, ++i, &timeout_ms));
         } else if (more && call_arg_is(call, i, "COUNT")) {
             TRY(call_arg_int(call, ++i, &read.count));
         } else if (more && call_arg_is(call, i, "STREAMS")) {
