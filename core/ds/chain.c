@@ -183,6 +183,14 @@ size_t chain_bytes(const struct chain *chain)
     return bytes;
 }
 
+size_t chain_data_bytes(const struct chain *chain)
+{
+    size_t bytes = 0;
+    for (const struct chain_node *node = chain->first; node; node = node->next)
+        bytes += node->is_plain ? node->plain->len : pack_bytes(node->pack);
+    return bytes;
+}
+
 void chain_validate(const struct chain *chain)
 {
     uint64_t count = 0, node_count = 0;

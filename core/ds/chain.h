@@ -45,6 +45,8 @@ void chain_copy(struct chain *chain, struct heap *heap, const struct chain *from
 void chain_free_some(struct chain *chain, struct heap *heap, size_t element_count);
 /* Heap memory of all nodes. O(nodes). */
 size_t chain_bytes(const struct chain *chain);
+/* Of the packs and plain texts alone, as they would be dumped. O(nodes). */
+size_t chain_data_bytes(const struct chain *chain);
 /* Ends the process if the chain contradicts itself. For tests. */
 void chain_validate(const struct chain *chain);
 

@@ -16,6 +16,7 @@
 #include "core/type/value.h"
 
 struct heap;
+struct table;
 
 struct compound_ops {
     /* OBJECT ENCODING's word. */
@@ -28,6 +29,9 @@ struct compound_ops {
     void *(*copy)(const void *root, struct heap *heap);
     /* Frees at most about `element_count` elements. True when all is gone, the root too. */
     bool (*free_some)(void *root, struct heap *heap, size_t element_count);
+    /* The hash table that finds its elements, NULL while there is none. NULL: there never is one.
+     * For those who look inside. */
+    const struct table *(*table)(const void *root);
 };
 
 /* Of a type other than TYPE_STRING. NULL: this version has no such values. */

@@ -49,6 +49,11 @@ struct list *list_create(struct heap *heap)
     return list;
 }
 
+const struct chain *list_chain(const struct list *list)
+{
+    return list->is_chain ? list->chain : NULL;
+}
+
 uint64_t list_count(const struct list *list)
 {
     return list->is_chain ? list->chain->count : pack_count(list->pack);
@@ -316,4 +321,10 @@ static bool free_some(void *root, struct heap *heap, size_t element_count)
     return true;
 }
 
-const struct compound_ops list_ops = {encoding, count, bytes, copy, free_some};
+const struct compound_ops list_ops = {
+    .encoding = encoding,
+    .count = count,
+    .bytes = bytes,
+    .copy = copy,
+    .free_some = free_some,
+};

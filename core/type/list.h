@@ -45,6 +45,8 @@ extern const struct compound_ops list_ops;
 
 struct list *list_create(struct heap *heap); /* an empty one */
 uint64_t list_count(const struct list *list);
+/* NULL while it is one pack. For those who look inside. */
+const struct chain *list_chain(const struct list *list);
 /* Ends the process if the list contradicts itself. For tests. */
 void list_validate(const struct list *list);
 

@@ -656,12 +656,18 @@ static bool root_free_some(void *root, struct heap *heap, size_t element_count)
     return true;
 }
 
+static const struct table *root_table(const void *root)
+{
+    return kind_of(root) == KIND_TABLE ? &members_of(root)->table : NULL;
+}
+
 const struct compound_ops set_ops = {
     .encoding = root_encoding,
     .count = root_count,
     .bytes = root_bytes,
     .copy = root_copy,
     .free_some = root_free_some,
+    .table = root_table,
 };
 
 /* ---- For tests ----------------------------------------------------------------------------- */

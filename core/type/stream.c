@@ -305,7 +305,13 @@ static bool free_some(void *root, struct heap *heap, size_t element_count)
     return true;
 }
 
-const struct compound_ops stream_ops = {encoding, count, bytes, copy, free_some};
+const struct compound_ops stream_ops = {
+    .encoding = encoding,
+    .count = count,
+    .bytes = bytes,
+    .copy = copy,
+    .free_some = free_some,
+};
 
 /* ---- Checking ------------------------------------------------------------------------------ */
 

@@ -12,9 +12,9 @@
 #include "core/base/num.h"
 #include "core/os/clock.h"
 #include "core/os/log.h"
-#include "core/type/str.h"
 #include "net/addr.h"
 #include "shards/admin/dataset_digest.h"
+#include "shards/admin/debug_value.h"
 #include "shards/admin/options.h"
 #include "shards/admin/part.h"
 #include "shards/call/call.h"
@@ -179,61 +179,6 @@ static enum status run_sleep(struct call *call)
     return OK;
 }
 
-/* ---- Keys
- * ---------------------------------------------------------------------------------------- */
-
-#define RDB_SHORT_LEN 64u     /* lengths below take one byte */
-#define RDB_MEDIUM_LEN 16384u /* two bytes; all others five */
-
-/* What the string takes in a snapshot, its type not counted, if it is not compressed. */
-static size_t serialized_len(struct bytes text)
-{
-    int64_t number;
-    if (num_to_int(text, &number) && number >= INT32_MIN && number <= INT32_MAX)
-        return number == (int8_t)number ? 2 : number == (int16_t)number ? 3 : 5;
-    return text.len + (text.len < RDB_SHORT_LEN ? 1 : text.len < RDB_MEDIUM_LEN ? 2 : 5);
-}
-
-static enum status run_object(struct call *call)
-{
-    const struct value *value = db_peek(call->db, call_key(call, 2));
-    if (!value)
-        return ERR_NO_SUCH_KEY;
-    char scratch[STR_SCRATCH];
-    uint32_t idle_s = db_idle_s(call->db, value);
-    int64_t last_access_s = call_now_ms(call) / 1000 - idle_s;
-    const char *text = arena_format(
-        call->arena,
-        "Value at:%p refcount:1 encoding:%s serializedlength:%zu lru:%d lru_seconds_idle:%u",
-        (const void *)value, value_encoding(value), serialized_len(str_view(value, scratch)),
-        (int)(last_access_s & 0xffffff), idle_s);
-    reply_simple(call->reply, text);
-    return OK;
-}
-
-/* Encodings that strings never have. */
-static enum status fail_encoding(struct call *call, const char *text)
-{
-    return db_peek(call->db, call_key(call, 2)) ? call_fail_text(call, "%s", text)
-                                                : ERR_NO_SUCH_KEY;
-}
-
-static enum status run_listpack(struct call *call)
-{
-    return fail_encoding(call, "ERR Not a listpack encoded object.");
-}
-
-static enum status run_quicklist(struct call *call)
-{
-    return fail_encoding(call, "ERR Not a quicklist encoded object.");
-}
-
-static enum status run_htstats_key(struct call *call)
-{
-    return fail_encoding(call, "ERR The value stored at the specified key is not represented using "
-                               "an hash table");
-}
-
 /* ---- POPULATE
  * ------------------------------------------------------------------------------------ */
 
@@ -395,30 +340,6 @@ static void add_table_stats(struct db_table_stats *sum, const struct db_table_st
         sum->bucket_lens[i] += more->bucket_lens[i];
 }
 
-/* Our buckets hold several keys by design, so a "chain" is what a bucket holds. */
-static void add_table_text(struct buf *text, const struct db_table_stats *stats, bool is_full)
-{
-    uint64_t used = stats->buckets - stats->bucket_lens[0];
-    uint32_t longest = DB_TABLE_LEN_MAX;
-    while (longest && !stats->bucket_lens[longest])
-        longest--;
-    buf_add_format(text,
-                   " table size: %llu\n number of elements: %llu\n different slots: %llu\n"
-                   " max chain length: %u\n avg chain length (counted): %.02f\n"
-                   " tables: %llu\n overflows: %llu\n bytes: %llu\n",
-                   (unsigned long long)stats->buckets, (unsigned long long)stats->keys,
-                   (unsigned long long)used, longest, used ? (double)stats->keys / (double)used : 0,
-                   (unsigned long long)stats->tables, (unsigned long long)stats->overflows,
-                   (unsigned long long)stats->bytes);
-    if (!is_full)
-        return;
-    buf_add_text(text, " Chain length distribution:\n");
-    for (uint32_t i = 0; i <= longest; i++)
-        buf_add_format(text, "   %u: %llu (%.02f%%)\n", i,
-                       (unsigned long long)stats->bucket_lens[i],
-                       100 * (double)stats->bucket_lens[i] / (double)stats->buckets);
-}
-
 static void merge_htstats(struct call *call, const struct bytes *parts, uint32_t part_count)
 {
     struct db_table_stats sum = {0};
@@ -431,7 +352,7 @@ static void merge_htstats(struct call *call, const struct bytes *parts, uint32_t
     struct buf text = {0};
     buf_add_text(&text, "[Dictionary HT]\nHash table 0 stats (main hash table):\n");
     if (sum.keys)
-        add_table_text(&text, &sum, call_arg_is(call, 3, "full"));
+        debug_value_add_table(&text, &sum, call_arg_is(call, 3, "full"));
     else
         buf_add_text(&text, "No stats available for empty dictionaries\n");
     /* Times to live lie in the records. */
@@ -496,13 +417,13 @@ static const struct debug_row rows[] = {
      "", "Lists the subcommands."},
     {"htstats", 3, 4, check_htstats, run_htstats, merge_htstats,
      "<db> [full]", "Describes the tables of a database, of all shards together."},
-    {"htstats-key", 3, 4, NULL, run_htstats_key, merge_of_key,
+    {"htstats-key", 3, 4, NULL, debug_value_table, merge_of_key,
      "<key> [full]", "Describes the table that a value is kept in."},
-    {"listpack", 3, 3, NULL, run_listpack, merge_of_key,
+    {"listpack", 3, 3, NULL, debug_value_listpack, merge_of_key,
      "<key>", "Describes a value that is kept as a listpack."},
     {"log", 3, 3, NULL, NULL, merge_log,
      "<text>", "Writes a line to the log."},
-    {"object", 3, 3, NULL, run_object, merge_of_key,
+    {"object", 3, 3, NULL, debug_value_object, merge_of_key,
      "<key>", "Describes how a key is kept."},
     {"pause-cron", 3, 3, NULL, run_pause_cron, NULL,
      "<0|1>", "Stops the work of the shards that is done from time to time."},
@@ -510,10 +431,10 @@ static const struct debug_row rows[] = {
      "<count> [<prefix>] [<size>]", "Makes keys key:0, key:1, ... that are not there yet."},
     {"protocol", 3, 3, check_protocol, NULL, merge_protocol,
      "<type>", "Answers with a reply of this type of the protocol."},
-    {"quicklist", 3, 4, NULL, run_quicklist, merge_of_key,
+    {"quicklist", 3, 4, NULL, debug_value_quicklist, merge_of_key,
      "<key> [<0|1>]", "Describes a value that is kept as a list of listpacks."},
     {"quicklist-packed-threshold", 3, 3, check_packed_threshold, NULL, NULL,
-     "<bytes>", "Accepted for test suites; there are no lists yet."},
+     "<bytes>", "Accepted for test suites; a text has a node of its own when it fits no other."},
     {"replybuffer", 4, 4, check_replybuffer, NULL, NULL,
      "PEAK-RESET-TIME <ms|NEVER|RESET> | RESIZING <0|1>",
      "Accepted for test suites; reply buffers do not shrink by themselves here."},

@@ -282,3 +282,13 @@ Test(chain, does_what_an_array_would_do)
         }
     }
 }
+
+Test(chain, knows_the_bytes_of_its_data)
+{
+    cr_expect_eq(chain_data_bytes(&chain), 0);
+    push_numbers(&four, 5); /* two bytes each, in two packs */
+    cr_expect_eq(chain_data_bytes(&chain), 2 * PACK_EMPTY_LEN + 5 * 2);
+    char large[200] = {0};
+    chain_push_last(&chain, heap, &hundred_bytes, bytes_of(large, sizeof large));
+    cr_expect_eq(chain_data_bytes(&chain), 2 * PACK_EMPTY_LEN + 5 * 2 + sizeof large);
+}

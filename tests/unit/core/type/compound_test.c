@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/base/heap.h"
+#include "core/ds/table.h"
 #include "core/type/hash.h"
 #include "core/type/list.h"
 #include "core/type/set.h"
@@ -138,5 +139,21 @@ Test(compound, is_freed_in_steps)
         cr_assert_geq(steps, 2, "%s of %u elements went at once", type_name(types[i]), ELEMENTS);
         cr_assert_leq(steps, ELEMENTS, "%s", type_name(types[i]));
     }
+    heap_destroy(heap);
+}
+
+Test(compound, a_table_has_all_elements)
+{
+    struct heap *heap = heap_create(-1);
+    uint32_t tables = 0;
+    for (size_t i = 0; i < TYPES; i++) {
+        const struct compound_ops *ops = compound_ops(types[i]);
+        void *root = make(types[i], heap);
+        const struct table *table = ops->table ? ops->table(root) : NULL;
+        cr_expect(!table || table->count == ELEMENTS, "%s", type_name(types[i]));
+        tables += table != NULL;
+        cr_assert(ops->free_some(root, heap, SIZE_MAX));
+    }
+    cr_expect_geq(tables, 3); /* hash, set, sorted set */
     heap_destroy(heap);
 }

@@ -98,8 +98,10 @@ Test(list, becomes_a_chain_before_it_grows_over_the_limit)
     limits = list_limits(4);
     push_numbers(4);
     cr_assert_str_eq(encoding(), "listpack");
+    cr_assert_null(list_chain(list));
     push(BYTES("4"));
     cr_assert_str_eq(encoding(), "quicklist");
+    cr_assert_eq(list_chain(list)->count, 5);
     cr_assert_str_eq(content(), "0 1 2 3 4 ");
 }
 
