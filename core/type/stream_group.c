@@ -350,23 +350,24 @@ static bool has_gaps_from(const struct stream *stream, struct stream_id id)
            stream_id_compare(id, stream->max_deleted_id) <= 0;
 }
 
-/* How many entries the stream ever had up to `id`, if that follows from what it knows of itself. */
+/* How many entries the stream ever had up to `id`, if that follows from what it knows of itself.
+ * Clients and dumps may set its counters and those of groups to anything: sums wrap around. */
 static int64_t count_up_to(const struct stream *stream, struct stream_id id)
 {
-    int64_t added = (int64_t)stream->entries_added, length = (int64_t)stream->length;
+    uint64_t added = stream->entries_added, length = stream->length;
     if (added == 0)
         return 0;
     int to_last = stream_id_compare(id, stream->last_id);
     if (to_last == 0 || (to_last < 0 && length == 0))
-        return added;
+        return (int64_t)added;
     bool has_no_gaps = stream_id_is_zero(stream->max_deleted_id) ||
                        stream_id_compare(stream->max_deleted_id, stream->first_id) < 0;
     if (to_last > 0 || !has_no_gaps)
         return STREAM_GROUP_READ_UNKNOWN;
     int to_first = stream_id_compare(id, stream->first_id);
     if (to_first < 0)
-        return added - length;
-    return to_first == 0 ? added - length + 1 : STREAM_GROUP_READ_UNKNOWN;
+        return (int64_t)(added - length);
+    return to_first == 0 ? (int64_t)(added - length + 1) : STREAM_GROUP_READ_UNKNOWN;
 }
 
 void stream_group_advance(struct stream_group *group, const struct stream *stream,
@@ -375,7 +376,7 @@ void stream_group_advance(struct stream_group *group, const struct stream *strea
     if (stream_id_compare(id, group->last_id) <= 0)
         return;
     if (group->entries_read != STREAM_GROUP_READ_UNKNOWN && !has_gaps_from(stream, id))
-        group->entries_read++;
+        group->entries_read = (int64_t)((uint64_t)group->entries_read + 1);
     else if (stream->entries_added > 0)
         group->entries_read = count_up_to(stream, id);
     group->last_id = id;
@@ -392,7 +393,7 @@ bool stream_group_lag(const struct stream_group *group, const struct stream *str
         if (read == STREAM_GROUP_READ_UNKNOWN)
             return false;
     }
-    *out_count = (int64_t)((uint64_t)stream->entries_added - (uint64_t)read);
+    *out_count = (int64_t)(stream->entries_added - (uint64_t)read);
     return true;
 }
 

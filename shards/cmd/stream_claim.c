@@ -55,7 +55,7 @@ static void begin(struct claim *claim)
 static bool is_idle_enough(const struct claim *claim, const struct stream_group_pending *pending)
 {
     return claim->min_idle_ms == 0 ||
-           call_now_ms(claim->call) - pending->delivered_at_ms >= claim->min_idle_ms;
+           stream_group_arg_age_ms(claim->call, pending->delivered_at_ms) >= claim->min_idle_ms;
 }
 
 static void take_over(struct claim *claim, struct stream_group_pending *pending,

@@ -34,6 +34,11 @@ struct stream_group_consumer *stream_group_arg_see(struct call *call, struct hea
     return consumer;
 }
 
+int64_t stream_group_arg_age_ms(const struct call *call, int64_t at_ms)
+{
+    return (int64_t)((uint64_t)call_now_ms(call) - (uint64_t)at_ms);
+}
+
 struct heap *stream_group_arg_heap(struct call *call, uint32_t index)
 {
     return db_heap(call_db(call, index));

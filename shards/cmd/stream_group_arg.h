@@ -20,5 +20,8 @@ MUST_CHECK enum status stream_group_arg_get(struct call *call, uint32_t key_inde
 struct stream_group_consumer *stream_group_arg_see(struct call *call, struct heap *heap,
                                                    struct stream_group *group, struct bytes name);
 
+/* Milliseconds since then. A dump may bring any time: differences wrap around. */
+int64_t stream_group_arg_age_ms(const struct call *call, int64_t at_ms);
+
 /* The heap for what is put at the key that is the word at `index`. */
 struct heap *stream_group_arg_heap(struct call *call, uint32_t index);

@@ -4,6 +4,7 @@
 #include "core/type/stream_group.h"
 #include "net/reply.h"
 #include "shards/cmd/stream_arg.h"
+#include "shards/cmd/stream_group_arg.h"
 #include "shards/cmd/stream_info.h"
 
 #define KEY 2
@@ -80,17 +81,17 @@ enum status stream_info_consumers(struct call *call)
         return call_fail_text(call, "NOGROUP No such consumer group '%.*s' for key name '%.*s'",
                               (int)name.len, name.ptr, (int)key.len, key.ptr);
     struct reply *reply = call->reply;
-    int64_t now_ms = call_now_ms(call);
     reply_array(reply, group->consumers.count);
     struct tree_cursor place = tree_seek(&group->consumers, 0);
     for (const struct stream_group_consumer *each; (each = tree_item(&place)); tree_next(&place)) {
-        int64_t idle_ms = now_ms - each->seen_at_ms;
-        bool was_active = each->active_at_ms != STREAM_GROUP_NEVER_MS;
+        int64_t idle_ms = stream_group_arg_age_ms(call, each->seen_at_ms), inactive_ms = -1;
+        if (each->active_at_ms != STREAM_GROUP_NEVER_MS)
+            inactive_ms = stream_group_arg_age_ms(call, each->active_at_ms);
         reply_map(reply, 4);
         reply_name(reply, stream_group_consumer_name(each));
         reply_field_int(reply, "pending", (int64_t)each->pending.count);
         reply_field_int(reply, "idle", idle_ms < 0 ? 0 : idle_ms);
-        reply_field_int(reply, "inactive", was_active ? now_ms - each->active_at_ms : -1);
+        reply_field_int(reply, "inactive", inactive_ms);
     }
     return OK;
 }

@@ -110,14 +110,14 @@ static void reply_summary(struct call *call, const struct stream_group *group)
 static void reply_pending(struct call *call, const struct tree *list,
                           const struct question *question)
 {
-    int64_t now_ms = call_now_ms(call), count = 0;
+    int64_t count = 0;
     size_t mark = reply_mark(call->reply);
     struct tree_cursor place = stream_group_seek_pending(list, question->low);
     for (const struct stream_group_pending *each;
          count < question->count && (each = tree_item(&place)); tree_next(&place)) {
         if (stream_id_compare(each->id, question->high) > 0)
             break;
-        int64_t idle_ms = now_ms - each->delivered_at_ms;
+        int64_t idle_ms = stream_group_arg_age_ms(call, each->delivered_at_ms);
         if (question->min_idle_ms && idle_ms < question->min_idle_ms)
             continue;
         reply_array(call->reply, 4);

@@ -273,6 +273,17 @@ Test(stream_group, does_not_know_its_lag_behind_a_deleted_entry)
     cr_assert_eq(lag_of(group), 0);
 }
 
+Test(stream_group, counts_around_when_clients_say_what_cannot_be)
+{
+    struct stream_group *group = group_of_five(0, INT64_MAX);
+    stream_group_advance(group, &stream, id_of(1));
+    cr_assert_eq(group->entries_read, INT64_MIN);
+    stream.entries_added = UINT64_C(1) << 63;
+    group->entries_read = STREAM_GROUP_READ_UNKNOWN;
+    group->last_id = STREAM_ID_MIN;
+    cr_assert_eq(lag_of(group), 5);
+}
+
 Test(stream_group, has_read_all_of_an_empty_stream)
 {
     struct stream_group *group = group_of_five(2, STREAM_GROUP_READ_UNKNOWN);
