@@ -77,11 +77,10 @@ static enum status look_at_old(struct call *call, const struct string_options *o
     return string_options_meet(call, options, old, out_met);
 }
 
-static enum status cmd_set(struct call *call)
+static enum status set_with_options(struct call *call)
 {
-    struct string_options options = {0};
-    if (call->arg_count > 3)
-        TRY(string_options_read(call, 3, SET_OPTIONS, &options));
+    struct string_options options;
+    TRY(string_options_read(call, 3, SET_OPTIONS, &options));
     int64_t at_ms;
     TRY(string_options_time(call, &options, &at_ms));
 
@@ -98,6 +97,15 @@ static enum status cmd_set(struct call *call)
         reply_ok(call->reply);
     else
         reply_null(call->reply);
+    return OK;
+}
+
+static enum status cmd_set(struct call *call)
+{
+    if (call->arg_count > 3)
+        return set_with_options(call);
+    db_put_string(call->db, &call->key, call_arg(call, 2), DB_NO_EXPIRE);
+    reply_ok(call->reply);
     return OK;
 }
 
