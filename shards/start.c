@@ -228,6 +228,7 @@ static int run_threads(struct server *server, const struct config *config)
     }
     pthread_barrier_wait(&barrier);
     if (!atomic_load(&failed)) {
+        config_process_warn_of_memory(config);
         log_info("server.ready", "Ready to accept connections");
         config_process_ready(config);
     }

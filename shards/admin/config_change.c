@@ -144,13 +144,6 @@ static const struct option *first_given(const struct config_change *change, stru
     return option_find(a);
 }
 
-static void warn_of_memory(const struct config *before, const struct config *after)
-{
-    if (after->maxmemory && after->maxmemory != before->maxmemory && after->maxmemory < mem_used())
-        log_warn("config.maxmemory_below_use", "maxmemory=%" PRIu64 " used=%zu", after->maxmemory,
-                 mem_used());
-}
-
 static bool has_new_value(const struct config_change *change, const struct change_value *value)
 {
     struct buf text = {0};
@@ -177,7 +170,8 @@ bool config_change_apply(struct config_change *change, uint32_t shard_count,
         return false;
     }
     change->is_applied = true;
-    warn_of_memory(before, after);
+    if (after->maxmemory != before->maxmemory)
+        config_process_warn_of_memory(after);
     for (uint32_t i = 0; i < change->value_count; i++)
         if (has_new_value(change, &change->values[i]))
             config_process_log_idle(change->values[i].option);

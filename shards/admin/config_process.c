@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/mem.h"
 #include "core/os/log.h"
 #include "core/os/process.h"
 #include "shards/admin/proc_title.h"
@@ -184,6 +185,15 @@ int config_process_begin(struct config *config, FILE *err)
     log_all_idle(config);
     log_save_points(config);
     return 0;
+}
+
+void config_process_warn_of_memory(const struct config *config)
+{
+    size_t used = mem_used();
+    if (config->maxmemory && config->maxmemory < used)
+        log_warn("config.maxmemory_below_use",
+                 "maxmemory=%llu used=%zu: by maxmemory-policy keys will be evicted or writes refused",
+                 (unsigned long long)config->maxmemory, used);
 }
 
 void config_process_ready(const struct config *config)

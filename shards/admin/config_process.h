@@ -17,6 +17,10 @@
  * on `err`. */
 MUST_CHECK int config_process_begin(struct config *config, FILE *err);
 
+/* Tells the log when more is used already than maxmemory allows: at start, where the empty server
+ * may be that large, and when it is set. Thread: any. */
+void config_process_warn_of_memory(const struct config *config);
+
 /* Clients are served now: tells whoever waits for that. */
 void config_process_ready(const struct config *config);
 

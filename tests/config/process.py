@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from support.resp import Closed, Connection, NoReply
+from support.resp import Closed, Connection, NoReply, encode
 from support.server import START_SECONDS, STOP_SECONDS, Server, free_port
 
 
@@ -197,6 +197,30 @@ def shutdown_that_must_save_is_refused(given, folder):
         expect(answers(server.port), "it has ended all the same")
 
 
+def maxmemory_below_what_is_used_is_said(given, folder):
+    with Server(given.sherd, "--maxmemory", "100kb", *given.server_options) as server:
+        expect(server.log().count(b"maxmemory_below_use maxmemory=102400 ") == 1, server.log_tail())
+        connection = server.connect()
+        expect(connection.command("SET", "k", "v").raw.startswith(b"-OOM "), "it takes a SET")
+        connection.command("CONFIG", "SET", "maxmemory", "100mb")
+        connection.command("CONFIG", "SET", "maxmemory", "200kb", "timeout", "0")
+        connection.command("CONFIG", "SET", "timeout", "1000")
+        expect(server.log().count(b"maxmemory_below_use") == 2, server.log_tail())
+
+
+def writes_are_refused_at_once(given, folder):
+    """Under noeviction, on whatever shard a key lives, and in the same pipeline."""
+    with Server(given.sherd, "--shards", "3", *given.server_options) as server:
+        connection = server.connect()
+        sets = [encode(["SET", "key:%d" % number, "v"]) for number in range(20)]
+        for _ in range(3):
+            connection.send(b"".join([encode(["CONFIG", "SET", "maxmemory", "1"]), *sets,
+                                      encode(["CONFIG", "SET", "maxmemory", "0"]), *sets]))
+            replies = [connection.reply().raw[:4] for _ in range(2 + 2 * len(sets))]
+            wanted = [b"+OK\r"] + [b"-OOM"] * len(sets) + [b"+OK\r"] * (1 + len(sets))
+            expect(replies == wanted, replies)
+
+
 CASES = [
     a_daemon_serves_when_its_parent_ends_and_takes_its_pid_file_away,
     a_daemon_that_cannot_listen_ends_badly_and_leaves_no_pid_file,
@@ -209,6 +233,8 @@ CASES = [
     debug_needs_permission,
     shutdown_ends_the_process_without_an_answer,
     shutdown_that_must_save_is_refused,
+    maxmemory_below_what_is_used_is_said,
+    writes_are_refused_at_once,
 ]
 
 
