@@ -288,8 +288,10 @@ static void evict_step(struct evict *evict)
 /* Spare bytes of a heap that are too many. */
 static size_t excess_bytes(const struct evict_share *share)
 {
-    size_t spare = heap_spare(share->heap);
+    size_t spare = heap_spare(share->heap), part = heap_used(share->heap) / COMPACT_SPARE_PART;
     size_t leaves = atomic_load_explicit(&share->leaves, memory_order_relaxed);
+    if (leaves < part) /* the heap has grown since */
+        leaves = part;
     return spare > leaves ? spare - leaves : 0;
 }
 
@@ -322,9 +324,15 @@ static int64_t margin(const struct shard *shard)
 }
 
 /* More is used than should be, and some of that lies spare here. */
-static bool must_compact(const struct evict *evict, uint64_t limit)
+static bool must_compact(const struct evict *evict)
 {
-    return mem_used() > limit && excess_bytes(&evict->shares[evict->share_index]) > 0;
+    return mem_used() > evict->shard->config->maxmemory &&
+           excess_bytes(&evict->shares[evict->share_index]) > 0;
+}
+
+static bool is_urgent(const struct config *config)
+{
+    return mem_used() > config->maxmemory + config->maxmemory / HURRY_PART;
 }
 
 static void publish(struct evict *evict)
@@ -408,17 +416,18 @@ static enum status make_room_slowly(struct evict *evict)
 {
     struct shard *shard = evict->shard;
     const struct config *config = shard->config;
-    int64_t over = over_limit(shard) + margin(shard);
     evict->config = config;
-    if (must_compact(evict, config->maxmemory + config->maxmemory / HURRY_PART))
-        compact_now(shard->compact, clock_mono_ns() + slice_ns(config));
+    if (unlikely(must_compact(evict))) {
+        if (is_urgent(config))
+            compact_now(shard->compact, clock_mono_ns() + slice_ns(config));
+        task_start(&shard->tasks, &evict->task);
+    }
+    int64_t over = over_limit(shard) + margin(shard);
     if (over <= 0) {
         /* All shards may grow by a part of the room at the same time before they look again. */
         size_t room = (size_t)-over / (2 * evict->share_count);
         evict->room_until = own_counted(evict) +
                             (room < ROOM_CHECK_BYTES ? room : ROOM_CHECK_BYTES);
-        if (must_compact(evict, config->maxmemory))
-            task_start(&shard->tasks, &evict->task);
         return OK;
     }
     evict->room_until = 0;
@@ -442,8 +451,11 @@ static enum status make_room_slowly(struct evict *evict)
                 return OK;
         }
     }
-    if (evict_own(evict, over, clock_mono_ns() + slice_ns(config)))
+    if (evict_own(evict, over, clock_mono_ns() + slice_ns(config))) {
+        /* What is spare now can be used up without growing. */
+        evict->room_until = own_counted(evict);
         return OK;
+    }
     if (!anyone_can_evict(evict))
         return over_limit(shard) > 0 ? ERR_OOM : OK;
     if (own_evictable(shard) > 0)
@@ -475,8 +487,7 @@ static bool run_task(struct task *task, uint64_t deadline_ns)
     const struct config *config = shard->config;
     if (config->maxmemory == 0)
         return false;
-    bool compacts = must_compact(evict, config->maxmemory) &&
-                    compact_now(shard->compact, deadline_ns);
+    bool compacts = must_compact(evict) && compact_now(shard->compact, deadline_ns);
     int64_t over = over_limit(shard) + margin(shard);
     if (over <= 0 || config->maxmemory_policy == MAXMEMORY_NOEVICTION)
         return compacts;
@@ -494,7 +505,7 @@ void evict_tick(struct evict *evict)
     bool asked = atomic_exchange_explicit(&evict->shares[evict->share_index].asked, false,
                                           memory_order_relaxed);
     bool evicts = over_limit(shard) + margin(shard) > 0 && (asked || has_fair_share(evict));
-    if (evicts || must_compact(evict, shard->config->maxmemory))
+    if (evicts || must_compact(evict))
         task_start(&shard->tasks, &evict->task);
 }
 

@@ -57,7 +57,7 @@ def stays_within_maxmemory(bench):
         evicted = int(info(connection, "stats", "evicted_keys"))
         print("     %d MiB written, used %d MiB of %d, RSS %d MiB, %d keys evicted"
               % (written // MIB, used // MIB, limit // MIB, rss // MIB, evicted), flush=True)
-        want(used <= limit + 2 * MIB, "used_memory is %d MiB with a limit of %d", used // MIB, limit // MIB)
+        want(used <= limit, "used_memory is %d bytes with a limit of %d", used, limit)
         want(used >= limit * 3 // 4, "evicted far too much: %d MiB are left of %d", used // MIB, limit // MIB)
         want(rss < limit * 1.3 + base, "RSS is %d MiB", rss // MIB)
 
@@ -84,6 +84,37 @@ def gives_memory_back(bench):
               % (base // MIB, full // MIB, left // MIB), flush=True)
         want(full > base + amount // 2, "RSS is %d MiB when full: nothing to give back", full // MIB)
         want(left <= allowed, "RSS is %d MiB after FLUSHALL and MEMORY PURGE", left // MIB)
+
+
+def one_reckoning(bench):
+    """INFO and MEMORY STATS split what is used alike: the server and its tables are no data."""
+    keys, value = 200000, 100
+    with bench.server("--shards", 3, "--enable-debug-command", "yes") as server:
+        connection = server.connect(timeout=60)
+
+        def stats():
+            flat = connection.command("MEMORY", "STATS").plain()
+            return dict(zip(flat[::2], flat[1::2]))
+
+        empty = stats()
+        connection.command("DEBUG", "POPULATE", keys, "key", value)
+        full = stats()
+        lines = connection.command("INFO", "memory").value.decode().split("\r\n")
+        fields = dict(line.split(":", 1) for line in lines if ":" in line)
+        shown = {name: int(fields["used_memory" + name])
+                 for name in ("", "_overhead", "_dataset", "_startup")}
+        percent = float(fields["used_memory_dataset_perc"].rstrip("%"))
+        for name, other in (("_overhead", b"overhead.total"), ("_dataset", b"dataset.bytes"),
+                            ("_startup", b"startup.allocated"), ("", b"total.allocated")):
+            want(abs(shown[name] - full[other]) <= shown[name] / 100,
+                 "used_memory%s is %d, %s %d", name, shown[name], other, full[other])
+        want(shown["_overhead"] + shown["_dataset"] == shown[""], "%s is not a sum", shown)
+        want(empty[b"dataset.bytes"] < 100000, "%d bytes of data without keys", empty[b"dataset.bytes"])
+        grown = full[b"dataset.bytes"] / keys
+        want(value <= grown <= 1.3 * value + 16, "%.1f bytes of data a key", grown)
+        tables = full[b"db.0"][full[b"db.0"].index(b"overhead.hashtable.main") + 1] / keys
+        want(8 <= tables <= 24, "%.1f bytes of tables a key", tables)
+        want(70 < percent < 100, "%.1f %% are data", percent)
 
 
 def time_large_hashes(program, options):
@@ -121,6 +152,6 @@ def large_hashes(bench):
 def checks(bench):
     if bench.is_sanitized:  # they keep what is freed, to find late uses
         return
-    for function in [stays_within_maxmemory, gives_memory_back, large_hashes]:
+    for function in [stays_within_maxmemory, one_reckoning, gives_memory_back, large_hashes]:
         yield "memory: " + function.__name__.replace("_", " "), \
             lambda function=function: function(bench)
