@@ -1,7 +1,9 @@
 /*
  * stream_read: XREAD, which reads what several streams have that is newer than what the client
- * knows.
+ * knows, or waits for it.
  */
+#include <string.h>
+
 #include "core/type/stream.h"
 #include "net/reply.h"
 #include "shards/call/call.h"
@@ -11,6 +13,8 @@
 struct read {
     uint32_t first_key, key_count; /* the ids follow the keys */
     int64_t count;                 /* entries of each stream, at most; 0: all */
+    bool may_wait;                 /* BLOCK */
+    int64_t timeout_ms;            /* 0: for ever */
 };
 
 static enum status fail_group_only(struct call *call, const char *option)
@@ -24,11 +28,11 @@ static enum status fail_group_only(struct call *call, const char *option)
 static enum status parse(struct call *call, struct read *out)
 {
     struct read read = {0};
-    int64_t timeout_ms; /* must be one; nothing waits in this version */
     for (uint32_t i = 1; i < call->arg_count && !read.first_key; i++) {
         uint32_t more = call->arg_count - i - 1;
         if (more && call_arg_is(call, i, "BLOCK")) {
-            TRY(stream_arg_timeout(call, ++i, &timeout_ms));
+            TRY(stream_arg_timeout(call, ++i, &read.timeout_ms));
+            read.may_wait = true;
         } else if (more && call_arg_is(call, i, "COUNT")) {
             TRY(call_arg_int(call, ++i, &read.count));
         } else if (more && call_arg_is(call, i, "STREAMS")) {
@@ -59,7 +63,7 @@ static enum status check_xread(struct call *call)
     return parse(call, &read);
 }
 
-/* From where on a client wants to read. False: nothing that is there now. */
+/* From where on a client wants to read. */
 struct wish {
     const struct stream *stream; /* NULL: there is none */
     struct stream_id after;
@@ -89,17 +93,12 @@ static enum status parse_wish(struct call *call, const struct read *read, uint32
     return OK;
 }
 
-static enum status cmd_xread(struct call *call)
+/* Shows what there is; returns of how many streams. */
+static size_t serve(struct call *call, const struct read *read, const struct wish *wishes)
 {
-    struct read read;
-    TRY(parse(call, &read));
-    struct wish *wishes = arena_alloc(call->arena, read.key_count * sizeof *wishes);
-    for (uint32_t i = 0; i < read.key_count; i++)
-        TRY(parse_wish(call, &read, i, &wishes[i]));
-
     struct reply *reply = call->reply;
     size_t mark = reply_mark(reply), served = 0;
-    for (uint32_t i = 0; i < read.key_count; i++) {
+    for (uint32_t i = 0; i < read->key_count; i++) {
         const struct stream *stream = wishes[i].stream;
         struct stream_id low;
         if (!stream || stream->length == 0 || !stream_id_next(wishes[i].after, &low) ||
@@ -108,15 +107,48 @@ static enum status cmd_xread(struct call *call)
         served++;
         if (call->resp == 2)
             reply_array(reply, 2);
-        reply_bulk(reply, call_arg(call, read.first_key + i));
-        (void)stream_reply_range(reply, stream, low, STREAM_ID_MAX, false, (uint64_t)read.count);
+        reply_bulk(reply, call_arg(call, read->first_key + i));
+        (void)stream_reply_range(reply, stream, low, STREAM_ID_MAX, false, (uint64_t)read->count);
     }
     if (served == 0)
-        reply_null_array(reply);
-    else if (call->resp == 2)
+        return 0;
+    if (call->resp == 2)
         reply_array_at(reply, mark, served);
     else
         reply_map_at(reply, mark, served);
+    return served;
+}
+
+/* What "$" and "+" mean now they must mean later, too. */
+static enum status wait_for_entries(struct call *call, const struct read *read,
+                                    const struct wish *wishes)
+{
+    struct bytes *words = arena_alloc(call->arena, call->arg_count * sizeof *words);
+    memcpy(words, call->args, call->arg_count * sizeof *words);
+    for (uint32_t i = 0; i < read->key_count; i++) {
+        char text[STREAM_ID_CAP];
+        struct bytes id = bytes_of(text, stream_id_write(text, wishes[i].after));
+        words[read->first_key + read->key_count + i] = arena_copy(call->arena, id);
+    }
+    call->args = words;
+    return call_wait(call, &(struct call_wait){.type = TYPE_STREAM,
+                                               .first_key = read->first_key,
+                                               .key_count = read->key_count,
+                                               .timeout_ms = read->timeout_ms});
+}
+
+static enum status cmd_xread(struct call *call)
+{
+    struct read read;
+    TRY(parse(call, &read));
+    struct wish *wishes = arena_alloc(call->arena, read.key_count * sizeof *wishes);
+    for (uint32_t i = 0; i < read.key_count; i++)
+        TRY(parse_wish(call, &read, i, &wishes[i]));
+    if (serve(call, &read, wishes) > 0)
+        return OK;
+    if (read.may_wait && call_may_wait(call))
+        return wait_for_entries(call, &read, wishes);
+    reply_null_array(call->reply);
     return OK;
 }
 
@@ -131,7 +163,7 @@ const struct command stream_read_commands[] = {
      .cost = "For each stream O(log N + M) where N is its number of nodes and M the number of "
              "entries read.",
      .history = "7.4.0 Takes + for the last entry.",
-     .brief = "Reads the entries of streams that come after given ids."},
+     .brief = "Reads the entries of streams that come after given ids, or waits for some."},
     {0},
 };
 /* clang-format on */

@@ -354,7 +354,9 @@ static void serve_key(struct home *home, struct shard *shard, struct interest_ke
             continue;
         if (wait->request.is_far) {
             ask(home, wait);
-            return; /* those behind it wait on */
+            if (wait->request.type != TYPE_STREAM) /* where reading takes nothing away */
+                return;                            /* those behind it wait on */
+            continue;
         }
         serve(home, shard, wait);
     }
