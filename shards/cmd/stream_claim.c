@@ -46,7 +46,7 @@ static void begin(struct claim *claim)
 {
     struct call *call = claim->call;
     claim->heap = stream_group_arg_heap(call, KEY);
-    claim->stream = stream_arg_edit(call, KEY);
+    claim->stream = stream_group_arg_edit(call, KEY);
     claim->group = stream_group_edit(claim->stream, call_arg(call, GROUP));
     claim->consumer = stream_group_arg_see(call, claim->heap, claim->group,
                                            call_arg(call, CONSUMER));

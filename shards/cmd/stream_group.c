@@ -36,7 +36,7 @@ static enum status look_up(struct call *call, bool needs_group, const struct str
 /* The group at word 3, which exists, to write to. */
 static struct stream_group *edit_group(struct call *call)
 {
-    return stream_group_edit(stream_arg_edit(call, KEY), call_arg(call, GROUP));
+    return stream_group_edit(stream_group_arg_edit(call, KEY), call_arg(call, GROUP));
 }
 
 /* Reads ENTRIESREAD, and MKSTREAM where `out_makes_stream` is not NULL. */
@@ -80,7 +80,7 @@ static enum status cmd_xgroup_create(struct call *call)
     if (!found)
         (void)db_put_root(call_db(call, KEY), call_key(call, KEY), TYPE_STREAM, stream_create(heap),
                           DB_NO_EXPIRE);
-    (void)stream_group_create(stream_arg_edit(call, KEY), heap, call_arg(call, GROUP), id,
+    (void)stream_group_create(stream_group_arg_edit(call, KEY), heap, call_arg(call, GROUP), id,
                               entries_read);
     reply_ok(call->reply);
     return OK;
@@ -125,7 +125,7 @@ static enum status cmd_xgroup_destroy(struct call *call)
     TRY(look_up(call, false, &found));
     bool exists = stream_group_find(found, call_arg(call, GROUP));
     if (exists) {
-        struct stream *stream = stream_arg_edit(call, KEY);
+        struct stream *stream = stream_group_arg_edit(call, KEY);
         bury(call, stream, stream_group_edit(stream, call_arg(call, GROUP)));
     }
     reply_int(call->reply, exists);

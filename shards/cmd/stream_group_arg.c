@@ -23,6 +23,11 @@ enum status stream_group_arg_get(struct call *call, uint32_t key_index, uint32_t
                           key.ptr, (int)name.len, name.ptr);
 }
 
+struct stream *stream_group_arg_edit(struct call *call, uint32_t index)
+{
+    return value_edit_root(db_edit_aside(call_db(call, index), call_key(call, index)));
+}
+
 struct stream_group_consumer *stream_group_arg_see(struct call *call, struct heap *heap,
                                                    struct stream_group *group, struct bytes name)
 {

@@ -16,6 +16,10 @@ MUST_CHECK enum status stream_group_arg_get(struct call *call, uint32_t key_inde
                                             uint32_t name_index, const struct stream **out_stream,
                                             const struct stream_group **out_group);
 
+/* The stream at the key that is the word at `index`, which exists, to change what its groups
+ * remember: to WATCH that is no change of the key. */
+struct stream *stream_group_arg_edit(struct call *call, uint32_t index);
+
 /* The group's consumer with this name, made where there is none, who has been seen now. */
 struct stream_group_consumer *stream_group_arg_see(struct call *call, struct heap *heap,
                                                    struct stream_group *group, struct bytes name);

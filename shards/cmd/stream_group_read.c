@@ -191,7 +191,7 @@ static bool serve(struct call *call, const struct read *read, uint32_t key_index
                   struct stream_id id)
 {
     struct give give = {.call = call, .read = read, .heap = stream_group_arg_heap(call, key_index)};
-    give.stream = stream_arg_edit(call, key_index);
+    give.stream = stream_group_arg_edit(call, key_index);
     give.group = stream_group_edit(give.stream, call_arg(call, read->group));
     give.consumer = stream_group_arg_see(call, give.heap, give.group,
                                          call_arg(call, read->consumer));

@@ -40,7 +40,7 @@ static enum status cmd_xack(struct call *call)
         if (!group && !stream_group_find_pending(found, ids[i]))
             continue;
         if (!group)
-            group = stream_group_edit(stream_arg_edit(call, KEY), call_arg(call, GROUP));
+            group = stream_group_edit(stream_group_arg_edit(call, KEY), call_arg(call, GROUP));
         count += stream_group_acknowledge(group, heap, ids[i]);
     }
     reply_int(call->reply, count);

@@ -87,13 +87,19 @@ void db_unobserve(struct shard *shard, struct db_observer *observer)
     *link = observer->next;
 }
 
-static void tell_observers(struct db *db, const struct bytes *name)
+static void tell(struct db *db, const struct bytes *name, bool is_aside)
 {
     struct db_observer *next;
     for (struct db_observer *each = db->shard->observers; each; each = next) {
         next = each->next; /* it may take itself off */
-        each->observe(each->context, db, name);
+        if (!is_aside || !each->values_only)
+            each->observe(each->context, db, name);
     }
+}
+
+static void tell_observers(struct db *db, const struct bytes *name)
+{
+    tell(db, name, false);
 }
 
 static inline void before_change(struct db *db, const struct key *key)
@@ -588,6 +594,15 @@ struct value *db_edit(struct db *db, const struct key *key)
     uint64_t *cell = lookup(db, key);
     ASSERT(cell);
     before_change(db, key);
+    touch(db->shard, table_item(*cell));
+    return table_item(*cell);
+}
+
+struct value *db_edit_aside(struct db *db, const struct key *key)
+{
+    uint64_t *cell = lookup(db, key);
+    ASSERT(cell);
+    tell(db, &key->name, true);
     touch(db->shard, table_item(*cell));
     return table_item(*cell);
 }

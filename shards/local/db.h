@@ -86,6 +86,9 @@ char *db_resize_string(struct db *db, const struct key *key, size_t len);
 /* For compound values (core/type/compound.h): the root to write to; the key must exist and be one.
  */
 struct value *db_edit(struct db *db, const struct key *key);
+/* The same for what Redis does not call a change of the key: what a stream's consumer groups
+ * remember. Observers that ask for values only do not hear of it. */
+struct value *db_edit_aside(struct db *db, const struct key *key);
 /* Makes `key` a compound value of `type` with this root, whose memory comes from db_heap();
  * replaces. Returns what db_edit() would. The last element gone, the handler deletes the key. */
 struct value *db_put_root(struct db *db, const struct key *key, enum type type, void *root,
@@ -124,6 +127,7 @@ typedef void (*db_observe_fn)(void *context, struct db *db, const struct bytes *
 struct db_observer {
     db_observe_fn observe;
     void *context;
+    bool values_only;         /* does not hear of db_edit_aside() */
     struct db_observer *next; /* the shard's list */
 };
 

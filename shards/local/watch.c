@@ -61,7 +61,8 @@ struct watches *watches_create(struct shard *shard)
 {
     struct watches *watches = mem_zalloc(sizeof(*watches));
     watches->shard = shard;
-    watches->observer = (struct db_observer){.observe = on_change, .context = watches};
+    watches->observer = (struct db_observer){
+        .observe = on_change, .context = watches, .values_only = true};
     interest_init(&watches->interest, shard->heap);
     return watches;
 }

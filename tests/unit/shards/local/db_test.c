@@ -557,6 +557,24 @@ Test(db, tells_observers_before_each_change)
                      "an observer that was taken off hears nothing");
 }
 
+Test(db, tells_of_what_is_no_change_of_values_only_those_who_ask)
+{
+    struct log all = {""}, values = {""};
+    struct db_observer of_all = {.observe = log_change, .context = &all};
+    struct db_observer of_values = {.observe = log_change, .context = &values, .values_only = true};
+    put("a", "1", DB_NO_EXPIRE);
+    db_observe(shard, &of_all);
+    db_observe(shard, &of_values);
+    struct key a = key_of("a");
+    cr_assert_eq(db_edit_aside(db, &a), db_lookup(db, &a));
+    cr_assert_str_eq(all.text, "0:a ");
+    cr_assert_str_eq(values.text, "");
+    db_edit(db, &a);
+    cr_assert_str_eq(values.text, "0:a ");
+    db_unobserve(shard, &of_all);
+    db_unobserve(shard, &of_values);
+}
+
 Test(db, tells_how_its_tables_are_filled)
 {
     for (int i = 0; i < 1000; i++) {
