@@ -9,7 +9,7 @@
 
 /* Fields that HRANDFIELD with a negative count gives at most: the answer must end. */
 #define RANDOM_MAX (INT64_C(1) << 24)
-/* Fields of a hash that HRANDFIELD looks at to delete what is due. Redis looks at all. */
+/* Fields of a hash that HRANDFIELD of a single one looks at to delete what is due. */
 #define RANDOM_DROP_MAX 4096u
 
 /* What is written of each field that a walk comes to. */
@@ -104,13 +104,13 @@ static enum status cmd_hscan(struct call *call)
 
 /* ---- HRANDFIELD ---------------------------------------------------------------------------- */
 
-/* The hash at the key, less what is due in it. */
-static enum status find_fresh(struct call *call, const struct hash **out)
+/* The hash at the key, less what is due among `budget` fields. */
+static enum status find_fresh(struct call *call, uint64_t budget, const struct hash **out)
 {
     const struct hash *hash;
     TRY(hash_key_find(call, &hash));
     if (hash && fields_may_drop(call->db))
-        hash = fields_drop_some_due(call->db, &call->key, hash, RANDOM_DROP_MAX);
+        hash = fields_drop_some_due(call->db, &call->key, hash, budget);
     *out = hash;
     return OK;
 }
@@ -118,7 +118,7 @@ static enum status find_fresh(struct call *call, const struct hash **out)
 static enum status reply_one_random(struct call *call)
 {
     const struct hash *hash;
-    TRY(find_fresh(call, &hash));
+    TRY(find_fresh(call, RANDOM_DROP_MAX, &hash));
     struct hash_scratch scratch;
     struct hash_pair pair;
     if (hash && hash_random(hash, call_now_ms(call), &call->shard->rng, &scratch, &pair))
@@ -150,7 +150,7 @@ static enum status cmd_hrandfield(struct call *call)
     bool with_values;
     TRY(random_words(call, &count, &with_values));
     const struct hash *hash;
-    TRY(find_fresh(call, &hash));
+    TRY(find_fresh(call, FIELDS_ALL, &hash));
     int64_t now_ms = call_now_ms(call);
     uint64_t total = hash ? hash_live_count(hash, now_ms) : 0;
     if (total == 0 || count == 0) {

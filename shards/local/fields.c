@@ -77,10 +77,14 @@ static uint64_t expire_record(struct db *db, const struct key *key, struct value
 const struct hash *fields_drop_some_due(struct db *db, const struct key *key,
                                         const struct hash *hash, uint64_t budget)
 {
-    if (!hash_is_timed(hash) || !hash_is_past(hash_first_expiry_ms(hash), db->shard->now_ms))
-        return hash;
-    (void)expire_record(db, key, record_at(db, key), budget);
-    return root_at(db, key);
+    /* A walk that was under way may leave something behind it: then there is a second one. */
+    while (hash && hash_is_past(hash_first_expiry_ms(hash), db->shard->now_ms)) {
+        (void)expire_record(db, key, record_at(db, key), budget);
+        hash = root_at(db, key);
+        if (budget != FIELDS_ALL)
+            break;
+    }
+    return hash;
 }
 
 uint64_t fields_expire_some(struct db *db, uint64_t budget, uint64_t *out_count)

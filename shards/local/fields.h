@@ -21,7 +21,8 @@ void fields_put_back(struct db *db, const struct key *key, struct value *value, 
 const struct hash *fields_drop_due(struct db *db, const struct key *key, const struct hash *hash,
                                    struct bytes field);
 /* The same for the due ones among the first `budget` fields, or the next ones if such a walk is
- * under way. */
+ * under way; with FIELDS_ALL, for all that are due. */
+#define FIELDS_ALL UINT64_MAX
 const struct hash *fields_drop_some_due(struct db *db, const struct key *key,
                                         const struct hash *hash, uint64_t budget);
 

@@ -82,6 +82,17 @@ Test(fields, drops_several_at_once)
     }
 }
 
+Test(fields, drops_all_though_a_walk_is_under_way)
+{
+    const struct hash *hash = make(1000);
+    shard_tick(shard, shard->now_ms + 10);
+    hash = fields_drop_some_due(db, &key, hash, 300);
+    shard_tick(shard, shard->now_ms + 490);
+    hash = fields_drop_some_due(db, &key, hash, FIELDS_ALL);
+    cr_assert_eq(hash_count(hash), 500);
+    cr_assert_geq(hash_first_expiry_ms(hash), shard->now_ms);
+}
+
 Test(fields, takes_a_key_away_whose_hash_comes_back_empty)
 {
     (void)make(2);
