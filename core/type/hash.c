@@ -157,6 +157,8 @@ void hash_expect(struct hash **hash, struct heap *heap, const struct hash_limits
 
 size_t hash_count(const struct hash *hash)
 {
+    if (likely(!hash_is_timed(hash) && !is_table(hash)))
+        return pack_count(pack_of(hash)) / HASH_PAIRS; /* by a constant */
     return is_table(hash) ? large_of(hash)->table.count
                           : pack_count(pack_of(hash)) / width_of(hash);
 }
