@@ -77,7 +77,8 @@ enum status debug_value_listpack(struct call *call)
 {
     const struct value *value;
     TRY(find_value(call, &value));
-    if (strcmp(value_encoding(value), "listpack") != 0)
+    const char *encoding = value_encoding(value);
+    if (strcmp(encoding, "listpack") != 0 && strcmp(encoding, "listpackex") != 0)
         return call_fail_text(call, "ERR Not a listpack encoded object.");
     const struct compound_ops *ops = compound_ops(value_type(value));
     log_info("debug.listpack", "type=%s elements=%zu bytes=%zu", type_name(value_type(value)),
