@@ -1,6 +1,6 @@
 /*
  * stream_group_read: XREADGROUP, which gives a consumer entries that nobody of its group has been
- * given, or shows it again what it has not acknowledged.
+ * given, or waits for some, or shows it again what it has not acknowledged.
  *
  * All keys, groups and ids are looked at before anything changes: a command that fails has given
  * away nothing.
@@ -17,6 +17,8 @@ struct read {
     uint32_t first_key, key_count; /* the ids follow the keys */
     int64_t count;                 /* entries of each stream; 0: no limit */
     bool no_ack;                   /* what is given counts as acknowledged */
+    bool may_wait;                 /* BLOCK */
+    int64_t timeout_ms;            /* 0: for ever */
 };
 
 /* ---- Words --------------------------------------------------------------------------------- */
@@ -24,11 +26,11 @@ struct read {
 static enum status read_words(struct call *call, struct read *read)
 {
     *read = (struct read){0};
-    int64_t timeout_ms; /* must be one; nothing waits in this version */
     for (uint32_t i = 1; i < call->arg_count && !read->first_key; i++) {
         uint32_t more = call->arg_count - i - 1;
         if (call_arg_is(call, i, "BLOCK") && more) {
-            TRY(stream_arg_timeout(call, ++i, &timeout_ms));
+            TRY(stream_arg_timeout(call, ++i, &read->timeout_ms));
+            read->may_wait = true;
         } else if (call_arg_is(call, i, "COUNT") && more) {
             TRY(call_arg_int(call, ++i, &read->count));
             if (read->count < 0)
@@ -82,16 +84,11 @@ static int xreadgroup_find_keys(const struct bytes *args, uint32_t arg_count, ui
 
 /* ---- Looking before anything changes -------------------------------------------------------- */
 
-static bool is_new(const struct call *call, uint32_t id_index)
-{
-    return bytes_equal(call_arg(call, id_index), BYTES(">"));
-}
-
 /* The id after which the consumer's history is shown; the largest of all stands for new entries. */
 static enum status read_id(struct call *call, uint32_t index, struct stream_id *out)
 {
     *out = STREAM_ID_MAX;
-    if (is_new(call, index))
+    if (bytes_equal(call_arg(call, index), BYTES(">")))
         return OK;
     if (bytes_equal(call_arg(call, index), BYTES("$")))
         return call_fail_text(
@@ -101,23 +98,41 @@ static enum status read_id(struct call *call, uint32_t index, struct stream_id *
     return stream_arg_id(call, index, 0, out);
 }
 
-static enum status look(struct call *call, const struct read *read, struct stream_id *out_ids)
+/* What a client wants of one stream. */
+struct wish {
+    const struct stream *stream;
+    const struct stream_group *group;
+    struct stream_id after; /* STREAM_ID_MAX: new entries */
+};
+
+static enum status look(struct call *call, const struct read *read, struct wish *wishes)
 {
     for (uint32_t i = 0; i < read->key_count; i++) {
         uint32_t key_index = read->first_key + i;
-        const struct stream *stream;
-        const struct stream_group *group;
-        TRY(stream_group_arg_find(call, key_index, read->group, &stream, &group));
-        if (!group) {
+        struct wish *wish = &wishes[i];
+        TRY(stream_group_arg_find(call, key_index, read->group, &wish->stream, &wish->group));
+        if (!wish->group) {
             struct bytes key = call_arg(call, key_index), name = call_arg(call, read->group);
             return call_fail_text(call,
                                   "NOGROUP No such key '%.*s' or consumer group '%.*s' in "
                                   "XREADGROUP with GROUP option",
                                   (int)key.len, key.ptr, (int)name.len, name.ptr);
         }
-        TRY(read_id(call, key_index + read->key_count, &out_ids[i]));
+        TRY(read_id(call, key_index + read->key_count, &wish->after));
     }
     return OK;
+}
+
+static bool wants_new(const struct wish *wish)
+{
+    return stream_id_compare(wish->after, STREAM_ID_MAX) == 0;
+}
+
+/* A history is always shown, be it empty. */
+static bool has_something(const struct wish *wish)
+{
+    return !wants_new(wish) ||
+           stream_id_compare(stream_last_entry_id(wish->stream), wish->group->last_id) > 0;
 }
 
 /* ---- Giving -------------------------------------------------------------------------------- */
@@ -186,26 +201,29 @@ static void give_history(struct give *give, struct stream_id id)
     reply_array_at(reply, mark, (size_t)count);
 }
 
-/* True when the stream's entries, or its history, stand in the reply. */
+/* True when the stream's entries, or its history, stand in the reply. The consumer has been seen
+ * even if there are none; but who waits was seen when it began to: a change at each look would wake
+ * all who wait. */
 static bool serve(struct call *call, const struct read *read, uint32_t key_index,
-                  struct stream_id id)
+                  const struct wish *wish)
 {
+    bool is_served = has_something(wish);
+    if (!is_served && (call->flags & CALL_RETRY))
+        return false;
     struct give give = {.call = call, .read = read, .heap = stream_group_arg_heap(call, key_index)};
     give.stream = stream_group_arg_edit(call, key_index);
     give.group = stream_group_edit(give.stream, call_arg(call, read->group));
     give.consumer = stream_group_arg_see(call, give.heap, give.group,
                                          call_arg(call, read->consumer));
-
-    bool wants_new = stream_id_compare(id, STREAM_ID_MAX) == 0;
-    if (wants_new && stream_id_compare(stream_last_entry_id(give.stream), give.group->last_id) <= 0)
+    if (!is_served)
         return false;
     if (call->resp == 2)
         reply_array(call->reply, 2);
     reply_bulk(call->reply, call_arg(call, key_index));
-    if (wants_new)
+    if (wants_new(wish))
         give_new(&give);
     else
-        give_history(&give, id);
+        give_history(&give, wish->after);
     return true;
 }
 
@@ -213,12 +231,18 @@ static enum status cmd_xreadgroup(struct call *call)
 {
     struct read read;
     TRY(read_words(call, &read));
-    struct stream_id *ids = arena_alloc(call->arena, read.key_count * sizeof *ids);
-    TRY(look(call, &read, ids));
+    struct wish *wishes = arena_alloc(call->arena, read.key_count * sizeof *wishes);
+    TRY(look(call, &read, wishes));
 
     size_t mark = reply_mark(call->reply), served = 0;
     for (uint32_t i = 0; i < read.key_count; i++)
-        served += serve(call, &read, read.first_key + i, ids[i]);
+        served += serve(call, &read, read.first_key + i, &wishes[i]);
+    if (served == 0 && read.may_wait && call_may_wait(call))
+        return call_wait(call, &(struct call_wait){.type = TYPE_STREAM,
+                                                   .on_any_change = true, /* the group may go */
+                                                   .first_key = read.first_key,
+                                                   .key_count = read.key_count,
+                                                   .timeout_ms = read.timeout_ms});
     if (served == 0)
         reply_null_array(call->reply);
     else if (call->resp == 2)
