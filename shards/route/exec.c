@@ -87,17 +87,36 @@ static bool is_call(const struct multi_call *queued, const char *full_name, uint
            strcmp(command_full_name(queued->command), full_name) == 0;
 }
 
+/* The protocol that a HELLO asks for, or 0. (That its password is right is taken for granted.) */
+static uint8_t hello_resp(const struct multi_call *queued)
+{
+    int64_t version;
+    if (strcmp(command_full_name(queued->command), "hello") != 0 || queued->arg_count < 2 ||
+        !num_to_int(queued->args[1], &version) || (version != 2 && version != 3))
+        return 0;
+    uint32_t i = 2;
+    while (i < queued->arg_count) {
+        if (bytes_is(queued->args[i], "auth"))
+            i += 3;
+        else if (bytes_is(queued->args[i], "setname"))
+            i += 2;
+        else
+            return 0;
+    }
+    return i == queued->arg_count ? (uint8_t)version : 0;
+}
+
 static void foresee(const struct home *home, const struct multi_call *queued,
                     struct foreseen *session)
 {
     int64_t number;
-    if (is_call(queued, "select", 2)) {
+    uint8_t resp = hello_resp(queued);
+    if (resp) {
+        session->resp = resp;
+    } else if (is_call(queued, "select", 2)) {
         if (num_to_int(queued->args[1], &number) && number >= 0 &&
             number < (int64_t)home->config->databases)
             session->db_index = (uint16_t)number;
-    } else if (is_call(queued, "hello", 2)) {
-        if (num_to_int(queued->args[1], &number) && (number == 2 || number == 3))
-            session->resp = (uint8_t)number;
     } else if (is_call(queued, "client|no-touch", 3)) {
         if (bytes_is(queued->args[2], "on"))
             session->flags |= CALL_NO_TOUCH;
