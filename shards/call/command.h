@@ -141,6 +141,8 @@ struct command {
     merge_fn merge;
     next_shard_fn next_shard;
     uint32_t flags;
+    const char *wait_word; /* CMD_BLOCKING: it may wait only if this word stands before its first
+                              key; NULL: always */
     uint32_t acl;
     struct key_spec keys[KEY_SPEC_MAX];
     find_keys_fn find_keys;

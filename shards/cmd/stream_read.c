@@ -155,6 +155,7 @@ static enum status cmd_xread(struct call *call)
 /* clang-format off */
 const struct command stream_read_commands[] = {
     {.name = "xread", .arity = -4, .run = cmd_xread, .plan = PLAN_TOGETHER, .check = check_xread,
+     .wait_word = "BLOCK",
      .keys = {{.flags = KEY_RO | KEY_ACCESS, .keyword = "STREAMS", .index = 1, .last = -1,
                .step = 1, .limit = 2}},
      .flags = CMD_READONLY | CMD_BLOCKING | CMD_MOVABLE_KEYS, .acl = ACL_STREAM,

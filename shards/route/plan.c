@@ -145,11 +145,23 @@ static void find_shards(struct home *home, struct arena *arena, struct planned *
     }
 }
 
+static bool may_wait(const struct planned *plan)
+{
+    const char *word = plan->command->wait_word;
+    if (!(plan->command->flags & CMD_BLOCKING))
+        return false;
+    for (uint32_t i = 1; word && i < plan->key_index; i++) {
+        if (bytes_is(plan->args.words[i], word))
+            return true;
+    }
+    return !word;
+}
+
 static void plan_keys(struct home *home, struct session *session, struct arena *arena,
                       struct planned *plan)
 {
     find_shards(home, arena, plan);
-    if (plan->command->flags & CMD_BLOCKING) { /* it may wait, and so goes alone */
+    if (may_wait(plan)) { /* and so it goes alone */
         shard_set_add(&plan->set, plan->shard);
         plan->where = WHERE_TOGETHER;
     }
