@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/fingerprint.h"
+#include "core/type/hash.h"
+
 static struct heap *heap;
 static struct keyspace *keyspace;
 
@@ -217,4 +220,83 @@ Test(keyspace, adds_up_its_tables)
         buckets += stats.bucket_lens[i];
     cr_assert_eq(buckets, stats.buckets);
     cr_assert_geq(stats.bytes, stats.buckets * 64);
+}
+
+/* ---- What is due inside of records ---- */
+
+/* A hash of one field, which lives until `expire_at_ms`. */
+static struct value *insert_hash(const char *format, uint32_t number, int64_t expire_at_ms)
+{
+    fingerprint_seed(3);
+    char name[40];
+    struct key key = named(name, format, number);
+    struct hash_limits limits = {.field_count = 128, .text_len = 64};
+    struct hash *hash = hash_create(heap);
+    struct hash_pair pair = {BYTES("field"), BYTES("value"), expire_at_ms};
+    (void)hash_put_pair(&hash, heap, &limits, pair);
+    struct value *record = record_create(heap, key.name, RECORD_NO_TTL, TYPE_HASH, ENCODING_ROOT,
+                                         sizeof hash);
+    record_set_pointer(record, hash);
+    keyspace_insert(keyspace, heap, &key, record);
+    return record;
+}
+
+Test(keyspace, knows_the_hash_whose_field_is_the_first_to_be_due)
+{
+    insert("%u", 0, true);
+    (void)insert_hash("%u", 1, HASH_NO_TTL);
+    cr_assert_null(keyspace_first_due(keyspace, INT64_MAX));
+    struct value *late = insert_hash("%u", 2, 2000);
+    struct value *early = insert_hash("%u", 3, 1000);
+    cr_assert_null(keyspace_first_due(keyspace, 1000));
+    cr_assert_eq(keyspace_first_due(keyspace, 1001), early);
+    take("%u", 3);
+    cr_assert_null(keyspace_first_due(keyspace, 2000));
+    cr_assert_eq(keyspace_first_due(keyspace, 2001), late);
+}
+
+Test(keyspace, is_told_when_times_have_changed)
+{
+    struct value *record = insert_hash("%u", 2, 2000);
+    char name[40];
+    struct key key = named(name, "%u", 2);
+    struct hash *hash = record_pointer(record);
+    hash_set_ttl(&hash, heap, BYTES("field"), 500);
+    keyspace_schedule(keyspace, heap, &key, record);
+    keyspace_validate(keyspace);
+    cr_assert_eq(keyspace_first_due(keyspace, 501), record);
+    hash_set_ttl(&hash, heap, BYTES("field"), HASH_NO_TTL);
+    keyspace_schedule(keyspace, heap, &key, record);
+    cr_assert_null(keyspace_first_due(keyspace, INT64_MAX));
+}
+
+Test(keyspace, finds_the_hash_though_its_record_has_moved)
+{
+    for (uint32_t i = 0; i < 300; i++)
+        (void)insert_hash("{one}%u", i, 1000 + i);
+    for (uint32_t i = 0; i < 300; i++) {
+        char name[40];
+        struct key key = named(name, "{one}%u", i);
+        uint64_t *cell = keyspace_find(keyspace, &key);
+        keyspace_replace(keyspace, cell, record_set_ttl(table_item(*cell), heap, 5000));
+    }
+    for (uint32_t i = 0; i < 300; i++) {
+        char name[40];
+        struct key key = named(name, "{one}%u", i);
+        struct value *first = keyspace_first_due(keyspace, INT64_MAX);
+        cr_assert_not_null(first);
+        cr_assert(bytes_equal(record_name(first), key.name));
+        take("{one}%u", i);
+    }
+}
+
+Test(keyspace, drains_what_is_due_in_steps_too)
+{
+    for (uint32_t i = 0; i < 2000; i++)
+        (void)insert_hash("%u", i, 1000 + i);
+    int steps = 1;
+    while (!keyspace_drain(keyspace, heap, 100, drop, NULL))
+        steps++;
+    cr_assert_gt(steps, 2 * 2000 / 200);
+    cr_assert_null(keyspace_first_due(keyspace, INT64_MAX));
 }
