@@ -255,7 +255,7 @@ static enum status cmd_xreadgroup(struct call *call)
 /* clang-format off */
 const struct command stream_group_read_commands[] = {
     {.name = "xreadgroup", .arity = -7, .run = cmd_xreadgroup, .plan = PLAN_TOGETHER,
-     .check = check_xreadgroup, .find_keys = xreadgroup_find_keys,
+     .wait_word = "BLOCK", .check = check_xreadgroup, .find_keys = xreadgroup_find_keys,
      .keys = {{.flags = KEY_RO | KEY_ACCESS, .keyword = "STREAMS", .index = 4, .last = -1,
                .step = 1, .limit = 2}},
      .flags = CMD_WRITE | CMD_BLOCKING | CMD_MOVABLE_KEYS, .acl = ACL_STREAM,

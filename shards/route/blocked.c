@@ -354,8 +354,10 @@ static void serve_key(struct home *home, struct shard *shard, struct interest_ke
             continue;
         if (wait->request.is_far) {
             ask(home, wait);
-            if (wait->request.type != TYPE_STREAM) /* where reading takes nothing away */
-                return;                            /* those behind it wait on */
+            /* Those behind it wait on, lest they take what is its own. Entries of a stream are
+             * there for all: who asks for later ones would keep the others waiting for nothing. */
+            if (wait->request.type != TYPE_STREAM)
+                return;
             continue;
         }
         serve(home, shard, wait);
