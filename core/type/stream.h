@@ -113,7 +113,8 @@ uint64_t stream_trim(struct stream *stream, struct heap *heap, const struct stre
 /* All nodes are in `nodes`, to be read: stream_index.h. */
 
 /* Appends a node that stream_node_is_valid() has let through with these facts: length and first_id
- * grow with it; last_id becomes that of its last entry; max_deleted_id and entries_added are the
- * loader's to write. False, and nothing changed, when its ids are not larger than last_id. */
+ * grow with it, last_id becomes that of its last entry. The rest is the loader's: it hands a larger
+ * last_id to stream_set_last_id(), and writes max_deleted_id and entries_added. False, and nothing
+ * changed, when the node's ids are not larger than last_id. */
 MUST_CHECK bool stream_put_node(struct stream *stream, struct heap *heap, struct stream_id master,
                                 struct bytes bytes, const struct stream_node_facts *facts);
