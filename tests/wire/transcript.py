@@ -10,6 +10,7 @@ MESSAGE = re.compile(r"^(c\d+)?(>|=|<@|<\+|<r|<)(?: (.*))?$", re.S)
 CONNECTION = re.compile(r"^(c\d+) (.*)$", re.S)
 CASE_SECONDS = 60
 BATCH = 500  # commands of `repeat` that are sent before their replies are read
+AWAIT_PAUSE = 0.02  # seconds
 SCAN_STEPS_MAX = 200_000
 SHOWN = 2000  # bytes of a wrong reply that are worth reading
 
@@ -222,6 +223,20 @@ class Runner:
 
     def step_sleep(self, rest):
         time.sleep(int(rest) / 1000)
+
+    def step_await(self, rest):
+        """Asks until the reply is what it must become: for what the server does when it can."""
+        rest, _, wanted = rest.rpartition(" => ")
+        connection, rest = self.on(rest)
+        deadline = time.monotonic() + self.wait
+        while True:
+            connection.send(encode(self.words(rest)))
+            got = render(connection.reply(self.wait), sort=False)
+            if got == wanted:
+                return
+            if time.monotonic() > deadline:
+                raise Failed("got:      %s\nexpected: %s" % (got[:SHOWN], wanted))
+            time.sleep(AWAIT_PAUSE)
 
     def step_within(self, rest):
         self.wait = int(rest) / 1000
