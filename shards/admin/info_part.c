@@ -14,6 +14,7 @@
 #include "shards/admin/part.h"
 #include "shards/call/command_table.h"
 #include "shards/local/shard.h"
+#include "shards/local/wait.h"
 
 /* Numbers are added up as the array of words that they are. */
 static_assert(sizeof(struct info_numbers) % sizeof(uint64_t) == 0, "info_numbers holds words");
@@ -77,6 +78,8 @@ void info_part_write(struct buf *content, struct home *home, uint32_t wants)
         .net = home_admin_net(home),
         .rates = {rate_per_second(&admin->commands_rate), rate_per_second(&admin->input_rate),
                   rate_per_second(&admin->output_rate), rate_per_second(&admin->turns_rate)},
+        .waited_keys = wait_key_count(home->shard->waits),
+        .waited_keys_any_change = wait_any_change_key_count(home->shard->waits),
         .denied_auth = admin->denied_auth,
         .errors_total = stats->errors_total,
         .heap_bytes = heap_used(home->shard->heap),

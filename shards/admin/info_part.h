@@ -31,6 +31,8 @@ struct info_numbers {
     struct memory_parts memory;
     uint64_t clients;
     uint64_t paused_clients;                    /* held back by CLIENT PAUSE */
+    uint64_t waited_keys;                       /* that blocked clients wait for */
+    uint64_t waited_keys_any_change;            /* of those, even for their going */
     uint64_t max_input_bytes, max_output_bytes; /* the largest of any client now */
     uint64_t rates[INFO_RATES];                 /* per second */
     uint64_t denied_auth;

@@ -136,8 +136,9 @@ static void write_clients(struct buf *text, const struct info *info)
     number(text, "client_recent_max_input_buffer", all->max_input_bytes);
     number(text, "client_recent_max_output_buffer", all->max_output_bytes);
     number(text, "blocked_clients", (uint64_t)all->home.blocked_clients + all->paused_clients);
-    zeros(text, "tracking_clients clients_in_timeout_table total_blocking_keys "
-                "total_blocking_keys_on_nokey");
+    zeros(text, "tracking_clients clients_in_timeout_table");
+    number(text, "total_blocking_keys", all->waited_keys);
+    number(text, "total_blocking_keys_on_nokey", all->waited_keys_any_change);
 }
 
 static void write_fragmentation(struct buf *text, const struct memory_use *use)

@@ -190,3 +190,24 @@ uint64_t wait_key_count(const struct waits *waits)
 {
     return waits->interest.keys.count;
 }
+
+static bool has_any_change(const struct interest_key *key)
+{
+    for (const struct wait *wait = wait_first(key); wait; wait = wait_next(key, wait))
+        if (wait->request.on_any_change)
+            return true;
+    return false;
+}
+
+static void count_any_change(void *count, uint64_t *cell)
+{
+    *(uint64_t *)count += has_any_change(table_item(*cell));
+}
+
+uint64_t wait_any_change_key_count(const struct waits *waits)
+{
+    uint64_t count = 0;
+    if (waits->any_change_count)
+        table_each(&waits->interest.keys, count_any_change, &count);
+    return count;
+}

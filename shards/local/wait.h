@@ -74,5 +74,7 @@ bool wait_suits(const struct wait *wait, const struct value *value);
 /* Do all who wait on this shard need a value? Then nobody is served at a key without one. */
 bool wait_all_need_values(const struct waits *waits);
 
-/* Keys that are waited for, for INFO; of those, by waits on any change. */
+/* For INFO: keys that are waited for, and of those, by waits on any change. O(places) if there are
+ * any of the latter. */
 uint64_t wait_key_count(const struct waits *waits);
+uint64_t wait_any_change_key_count(const struct waits *waits);

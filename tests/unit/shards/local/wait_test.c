@@ -27,17 +27,23 @@ static void close_shard(void)
 TestSuite(wait, .init = open_shard, .fini = close_shard);
 
 /* The words after the command's name, keys all. */
-static void add(uint64_t client, const char *a, const char *b)
+static void add_for(uint64_t client, const char *a, const char *b, bool on_any_change)
 {
     struct bytes args[] = {bytes_from_text("blpop"), bytes_from_text(a),
                            bytes_from_text(b ? b : a)};
     struct wait_request request = {.client_id = client,
                                    .type = TYPE_LIST,
+                                   .on_any_change = on_any_change,
                                    .args = args,
                                    .arg_count = 3,
                                    .first_key = 1,
                                    .key_count = b ? 2 : 1};
     wait_add(shard->waits, &request, slot_map);
+}
+
+static void add(uint64_t client, const char *a, const char *b)
+{
+    add_for(client, a, b, false);
 }
 
 static void change(const char *name)
@@ -140,4 +146,16 @@ Test(wait, exchanging_databases_makes_their_keys_ready)
     add(1, "a", NULL);
     db_swap(shard->dbs[0], shard->dbs[1]);
     cr_assert_str_eq(ready(), "a");
+}
+
+Test(wait, counts_its_keys_and_those_whose_going_matters)
+{
+    add(1, "a", "b");
+    add_for(2, "b", "c", true);
+    add(3, "b", NULL);
+    cr_expect_eq(wait_key_count(shard->waits), 3);
+    cr_expect_eq(wait_any_change_key_count(shard->waits), 2);
+    wait_drop(shard->waits, wait_find(shard->waits, 2));
+    cr_expect_eq(wait_key_count(shard->waits), 2);
+    cr_expect_eq(wait_any_change_key_count(shard->waits), 0);
 }
