@@ -1,8 +1,11 @@
 /*
  * listener: an array of sockets, each with its accept op.
  *
- * TCP_NODELAY is set on the listening socket: accepted ones inherit it. IPv6 sockets are IPv6 only,
- * so that "*" and "::*" can stand side by side.
+ * TCP_NODELAY is set on the listening socket: accepted ones inherit it. So is how much of a reply
+ * the kernel takes that it cannot send yet: else each client that does not read may hold megabytes
+ * of the memory that all sockets of the machine share, where no limit of ours counts them. (100
+ * clients that read nothing: 31 MiB without, 1.5 with it; time per GET the same for values of 1000
+ * and 100,000 bytes.) IPv6 sockets are IPv6 only, so that "*" and "::*" can stand side by side.
  *
  * Out of descriptors: an accept op then fails at once, whether or not somebody is waiting, so to
  * arm it again would spin. The socket is polled instead, and accepted from by hand. One descriptor
@@ -94,10 +97,9 @@ static bool is_family_missing(int error)
 /* ---- Sockets
  * -------------------------------------------------------------------------------------- */
 
-static int set_option(int fd, int level, int name)
+static int set_option(int fd, int level, int name, int value)
 {
-    int one = 1;
-    return setsockopt(fd, level, name, &one, sizeof(one));
+    return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 /* A bound TCP socket, or a negative errno and which step failed. */
@@ -109,11 +111,14 @@ static int bind_tcp(const struct addr *addr, bool shared, const char **out_step)
     if (fd < 0)
         return -errno;
     *out_step = "setsockopt";
-    if ((family == AF_INET6 && set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) != 0) ||
-        set_option(fd, SOL_SOCKET, SO_REUSEADDR) != 0 ||
-        (shared && set_option(fd, SOL_SOCKET, SO_REUSEPORT) != 0) ||
-        set_option(fd, IPPROTO_TCP, TCP_NODELAY) != 0)
+    if ((family == AF_INET6 && set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0) ||
+        set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0 ||
+        (shared && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0) ||
+        set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) != 0)
         goto fail;
+    /* Where it is refused, clients that do not read take more memory of the kernel's: no failure.
+     */
+    set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, LISTENER_UNSENT_BYTES);
     *out_step = "bind";
     if (bind(fd, (const struct sockaddr *)&addr->storage, addr->len) != 0)
         goto fail;

@@ -9,6 +9,8 @@
 #include "core/os/ring.h"
 #include "net/addr.h"
 
+#define LISTENER_UNSENT_BYTES                                                                      \
+    (128 << 10) /* of replies to one client: the kernel takes no more that it cannot send */
 #define LISTENER_WAIT_MS 2000u
 
 struct listener;

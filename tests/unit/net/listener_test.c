@@ -197,6 +197,8 @@ HouseTest(listener, shares_a_port_between_threads)
     cr_assert_eq(connect(client, (struct sockaddr *)&in, sizeof(in)), 0);
     house_turn_until(house, doors[0].accepted_count + doors[1].accepted_count == 1);
     int fd = doors[doors[1].accepted_count].accepted_fd;
+    cr_assert_eq(getsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, &len), 0);
+    cr_assert_eq(on, LISTENER_UNSENT_BYTES);
     cr_assert_eq(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &len), 0);
     cr_assert_eq(on, 1, "no delay is not inherited");
 
