@@ -74,3 +74,27 @@ Test(latency, notes_commands_from_the_threshold_on_if_there_is_one)
     latency_note(&watched.home, &latency, &watched.event);
     cr_assert_str_eq(latency.events[1].name, "fast-command");
 }
+
+Test(latency, notes_what_a_shard_did_by_itself_and_lets_it_forget)
+{
+    static struct watched watched;
+    watched_init(&watched, "get");
+    struct slow *slow = &watched.shard.slow;
+    slow_note(slow, SLOW_EXPIRE_CYCLE, 7000000);
+    slow_note(slow, SLOW_EVICTION_CYCLE, 12000000);
+    slow_note(slow, SLOW_EVICTION_CYCLE, 11000000);
+    latency_note_work(&watched.home, &latency, 100);
+    cr_assert_eq(latency.event_count, 0, "there is no threshold");
+
+    watched.config.latency_threshold_ms = 10;
+    latency_note_work(&watched.home, &latency, 100);
+    cr_assert_eq(latency.event_count, 0, "that is forgotten");
+    slow_note(slow, SLOW_EXPIRE_CYCLE, 7000000);
+    slow_note(slow, SLOW_EVICTION_CYCLE, 12000000);
+    slow_note(slow, SLOW_EVICTION_CYCLE, 11000000);
+    latency_note_work(&watched.home, &latency, 101);
+    cr_assert_eq(latency.event_count, 1);
+    cr_assert_str_eq(latency.events[0].name, "eviction-cycle");
+    cr_assert_eq(latency_sample_at(&latency.events[0], 0).ms, 12);
+    cr_assert_eq(latency_sample_at(&latency.events[0], 0).at_s, 101);
+}
