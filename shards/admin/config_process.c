@@ -191,9 +191,10 @@ void config_process_warn_of_memory(const struct config *config)
 {
     size_t used = mem_used();
     if (config->maxmemory && config->maxmemory < used)
-        log_warn("config.maxmemory_below_use",
-                 "maxmemory=%llu used=%zu: by maxmemory-policy keys will be evicted or writes refused",
-                 (unsigned long long)config->maxmemory, used);
+        log_warn(
+            "config.maxmemory_below_use",
+            "maxmemory=%llu used=%zu: by maxmemory-policy keys will be evicted or writes refused",
+            (unsigned long long)config->maxmemory, used);
 }
 
 void config_process_ready(const struct config *config)
