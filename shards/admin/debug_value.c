@@ -27,6 +27,7 @@ static size_t serialized_len(struct bytes text)
     return text.len + (text.len < RDB_SHORT_LEN ? 1 : text.len < RDB_MEDIUM_LEN ? 2 : 5);
 }
 
+/* Of values with elements it is what they take in memory: there is no form to dump them in yet. */
 static size_t value_len(const struct value *value)
 {
     char scratch[STR_SCRATCH];
