@@ -2,7 +2,7 @@
  * elements_micro: does a value of ten million elements ever hold up its shard?
  *
  *     elements_micro              hash, set and sorted set
- *     elements_micro hash [N]     one of them, with N elements
+ *     elements_micro hash [N [ROUNDS]]   one of them, with N elements; of ROUNDS the best counts
  *
  * Each is filled element by element, half of it is deleted again in the same way, the rest expires:
  * a hash's fields by their own times to live, the others with their key. Then it is filled once
@@ -253,7 +253,7 @@ static void report_steps(const struct bench *bench, const struct kind *kind, enu
 /* Each round in a process of its own. Of the same commands the shortest time counts, since they do
  * the same work and what the machine adds falls elsewhere each time; of slices, the round whose
  * longest was the shortest. */
-static void measure(const struct kind *kind, uint32_t count)
+static void measure(const struct kind *kind, uint32_t count, uint32_t rounds)
 {
     struct bench *best = mmap(NULL, sizeof *best, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -261,7 +261,7 @@ static void measure(const struct kind *kind, uint32_t count)
         exit(1);
     *best = (struct bench){.count = count,
                            .shortest_ns = {shared_steps(count), shared_steps(count)}};
-    for (int round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < rounds; round++) {
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
@@ -289,6 +289,7 @@ static void measure(const struct kind *kind, uint32_t count)
 int main(int argc, char **argv)
 {
     uint32_t count = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : COUNT;
+    uint32_t rounds = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : ROUNDS;
     key_seed(1);
     fingerprint_seed(1);
     printf("| %u elements | | ns an element | longest, us of thread time |\n"
@@ -296,7 +297,7 @@ int main(int argc, char **argv)
            count);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (argc < 2 || strcmp(argv[1], kinds[i].name) == 0)
-            measure(&kinds[i], count);
+            measure(&kinds[i], count, rounds);
     }
     return 0;
 }
