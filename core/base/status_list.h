@@ -13,6 +13,7 @@ STATUS(ERR_UNKNOWN_COMMAND,   "ERR unknown command '{arg}")       /* dispatch ad
 STATUS(ERR_UNKNOWN_SUBCOMMAND,"ERR unknown subcommand '{arg}'. Try {command} HELP.")
 STATUS(ERR_INVALID_EXPIRE,    "ERR invalid expire time in '{command}' command")
 STATUS(ERR_NO_AUTH,           "NOAUTH Authentication required.")
+STATUS(ERR_BUSY_KEY,          "BUSYKEY Target key name already exists.")
 STATUS(ERR_OOM,               "OOM command not allowed when used memory > 'maxmemory'.")
 STATUS(ERR_EXEC_ABORT,        "EXECABORT Transaction discarded because of previous errors.")
 STATUS(ERR_NESTED_MULTI,      "ERR MULTI calls can not be nested")

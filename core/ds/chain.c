@@ -59,6 +59,19 @@ static struct chain_node *add_node(struct chain *chain, struct heap *heap, struc
     return node;
 }
 
+const struct chain_node *chain_next_node(const struct chain *chain, const struct chain_node *node)
+{
+    return node ? node->next : chain->first;
+}
+
+const struct pack *chain_node_pack(const struct chain_node *node, struct bytes *out_plain)
+{
+    if (!node->is_plain)
+        return node->pack;
+    *out_plain = bytes_of(node->plain->bytes, node->plain->len);
+    return NULL;
+}
+
 static void free_content(struct chain_node *node, struct heap *heap)
 {
     if (node->is_plain)

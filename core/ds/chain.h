@@ -60,6 +60,13 @@ struct chain_place chain_prev(struct chain_place place);
 struct bytes chain_view(struct chain_place place, char scratch[PACK_SCRATCH]);
 bool chain_equals(struct chain_place place, struct bytes text);
 
+/* ---- Nodes, for dumps ---- */
+
+/* The node after `node`, NULL: the first one; NULL behind the last. */
+const struct chain_node *chain_next_node(const struct chain *chain, const struct chain_node *node);
+/* Its pack; or NULL, and its one plain text. */
+const struct pack *chain_node_pack(const struct chain_node *node, struct bytes *out_plain);
+
 /* ---- Changing ---- */
 
 void chain_push_first(struct chain *chain, struct heap *heap, const struct chain_limits *limits,

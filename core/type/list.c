@@ -54,6 +54,11 @@ const struct chain *list_chain(const struct list *list)
     return list->is_chain ? list->chain : NULL;
 }
 
+const struct pack *list_pack(const struct list *list)
+{
+    return list->is_chain ? NULL : list->pack;
+}
+
 uint64_t list_count(const struct list *list)
 {
     return list->is_chain ? list->chain->count : pack_count(list->pack);
@@ -95,6 +100,22 @@ static void before_growing(struct list *list, struct heap *heap, const struct li
         bytes + count * ENTRY_EXTRA_LEN_MIN > 2 * (size_t)limits->node.node_bytes ||
         pack_count(list->pack) + count > limits->node.node_count)
         make_chain(list, heap);
+}
+
+void list_put_pack(struct list *list, struct heap *heap, const struct list_limits *limits,
+                   struct pack *pack)
+{
+    bool is_first = list_count(list) == 0;
+    bool is_small = pack_bytes(pack) <= limits->node.node_bytes &&
+                    pack_count(pack) <= limits->node.node_count;
+    if (is_first && is_small && !list->is_chain) {
+        pack_destroy(list->pack, heap);
+        list->pack = pack;
+        return;
+    }
+    if (!list->is_chain)
+        make_chain(list, heap);
+    chain_put_pack(list->chain, heap, pack);
 }
 
 static void after_shrinking(struct list *list, struct heap *heap, const struct list_limits *limits)

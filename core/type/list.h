@@ -47,6 +47,7 @@ struct list *list_create(struct heap *heap); /* an empty one */
 uint64_t list_count(const struct list *list);
 /* NULL while it is one pack. For those who look inside. */
 const struct chain *list_chain(const struct list *list);
+const struct pack *list_pack(const struct list *list); /* NULL of a chain */
 /* Ends the process if the list contradicts itself. For tests. */
 void list_validate(const struct list *list);
 
@@ -72,6 +73,10 @@ struct list_place list_find(const struct list *list, struct bytes text, enum lis
 /* One text after another: the last one pushed stands outermost. */
 void list_push(struct list *list, struct heap *heap, const struct list_limits *limits,
                enum list_end end, const struct bytes *texts, size_t count);
+/* At the end: all elements of a sound pack that is not empty, and is the list's from now on. It
+ * stays a node of its own, unless the list is empty and it is small. */
+void list_put_pack(struct list *list, struct heap *heap, const struct list_limits *limits,
+                   struct pack *pack);
 /* Before the element at `place`; none: at the end. */
 void list_insert(struct list *list, struct heap *heap, const struct list_limits *limits,
                  struct list_place place, struct bytes text);

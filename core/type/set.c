@@ -72,6 +72,11 @@ static struct members *members_of(const struct set *set)
     return content_of(set);
 }
 
+const struct intset *set_intset(const struct set *set)
+{
+    return kind_of(set) == KIND_INTSET ? intset_of(set) : NULL;
+}
+
 static void set_content(struct set *set, enum kind kind, void *content)
 {
     set->content = (uintptr_t)content | kind;

@@ -18,6 +18,7 @@
 #include "core/type/compound.h"
 
 struct arena;
+struct intset;
 struct rng;
 struct set;
 
@@ -69,6 +70,9 @@ bool set_remove(struct set *set, struct heap *heap, struct bytes member);
 /* Removes `count` members of more than that, by chance, and visits each just before it goes. */
 void set_pop(struct set *set, struct heap *heap, struct rng *rng, uint64_t count,
              set_visit_fn visit, void *context);
+
+/* The intset that it is, or NULL. For dumps. */
+const struct intset *set_intset(const struct set *set);
 
 /* Ends the process if what the set holds contradicts itself. For tests. */
 void set_validate(const struct set *set);

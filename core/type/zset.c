@@ -61,6 +61,11 @@ static struct pack *pack_of(const struct zset *zset)
     return (struct pack *)(uintptr_t)zset->content;
 }
 
+const struct pack *zset_pack(const struct zset *zset)
+{
+    return zset->content & IS_TREE ? NULL : pack_of(zset);
+}
+
 static void set_pack(struct zset *zset, struct pack *pack)
 {
     zset->content = (uintptr_t)pack;

@@ -91,5 +91,8 @@ bool zset_delete(struct zset *zset, struct heap *heap, struct bytes member);
 /* Deletes `count` elements from `rank` on, which must exist. */
 void zset_delete_range(struct zset *zset, struct heap *heap, uint64_t rank, uint64_t count);
 
+/* The bytes of a small sorted set, NULL of a table. For dumps. */
+const struct pack *zset_pack(const struct zset *zset);
+
 /* Ends the process if what the set holds contradicts itself. For tests. */
 void zset_validate(const struct zset *zset);

@@ -92,7 +92,7 @@ static const struct option_word propagation_words[] = {
 #define SLICES "long work is always done in slices beside the commands"
 #define THREADS "every shard's thread does its own input and output"
 #define CRASHES "crash reports are not built yet"
-#define DUMPS "RESTORE is not built yet"
+#define DUMPS "every payload is checked in full, whoever sends it"
 #define MARKS "sockets are not marked"
 #define OUTGOING "this version opens no connection of its own"
 #define CLIENT_MEMORY "clients are not evicted for their memory in this version"
@@ -363,7 +363,7 @@ static const struct option rows[] = {
     /* Snapshots. */
     {"save", NULL, OPTION_SPECIAL, OPTION_MULTI | ID, .special = &option_save, .text = "3600 1 300 100 60 10000", .note = SNAPSHOTS},
     {"dbfilename", NULL, OPTION_TEXT, OPTION_PROTECTED | ID, .text = "dump.rdb", .check_text = check_dbfilename, .note = SNAPSHOTS},
-    {"rdbcompression", NULL, OPTION_BOOL, ID, .number = true, .note = SNAPSHOTS},
+    {"rdbcompression", NULL, OPTION_BOOL, 0, FIELD(rdb_compression), .number = true},
     {"rdbchecksum", NULL, OPTION_BOOL, IM | ID, .number = true, .note = SNAPSHOTS},
     {"rdb-del-sync-files", NULL, OPTION_BOOL, ID, .note = SNAPSHOTS},
     {"rdb-save-incremental-fsync", NULL, OPTION_BOOL, ID, .number = true, .note = SNAPSHOTS},

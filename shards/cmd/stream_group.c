@@ -8,7 +8,6 @@
 #include "shards/call/help.h"
 #include "shards/cmd/stream_arg.h"
 #include "shards/cmd/stream_group_arg.h"
-#include "shards/local/wait.h"
 
 #define KEY 2
 #define GROUP 3
@@ -128,8 +127,6 @@ static enum status cmd_xgroup_destroy(struct call *call)
     if (exists) {
         struct stream *stream = stream_group_arg_edit(call, KEY);
         bury(call, stream, stream_group_edit(stream, call_arg(call, GROUP)));
-        struct db *db = call_db(call, KEY);
-        wait_wake(db_shard(db)->waits, db, call_arg(call, KEY));
     }
     reply_int(call->reply, exists);
     return OK;

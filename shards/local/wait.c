@@ -52,17 +52,10 @@ struct waits *waits_create(struct shard *shard)
 {
     struct waits *waits = mem_zalloc(sizeof(*waits));
     waits->shard = shard;
-    /* What workers acknowledge must not wake all who wait for entries. */
-    waits->observer = (struct db_observer){
-        .observe = on_change, .context = waits, .values_only = true};
+    waits->observer = (struct db_observer){.observe = on_change, .context = waits};
     interest_init(&waits->interest, shard->heap);
     ilist_init(&waits->ready);
     return waits;
-}
-
-void wait_wake(struct waits *waits, struct db *db, struct bytes name)
-{
-    on_change(waits, db, &name);
 }
 
 static void attend(struct waits *waits)

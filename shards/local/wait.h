@@ -18,7 +18,6 @@
 #include "shards/local/interest.h"
 
 struct command;
-struct db;
 struct shard;
 struct waits;
 
@@ -60,10 +59,6 @@ struct wait *wait_find(const struct waits *waits, uint64_t client_id);
 
 /* Ends a wait. Those who stand behind it at its keys get their turn. */
 void wait_drop(struct waits *waits, struct wait *wait);
-
-/* Makes a key ready that has changed in another way than waits look for (db_edit_aside()): the
- * consumer group is gone that somebody waits in. */
-void wait_wake(struct waits *waits, struct db *db, struct bytes name);
 
 /* Keys that have become ready, in that order: takes one out, NULL when there are none
  * (shard->has_ready is false then). */

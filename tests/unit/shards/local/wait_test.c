@@ -141,21 +141,6 @@ Test(wait, a_value_of_its_type_suits_and_any_change_if_it_asks_for_that)
     wait->request.on_any_change = false;
 }
 
-Test(wait, what_is_changed_aside_wakes_nobody_but_on_demand)
-{
-    add(1, "a", NULL);
-    change("a");
-    cr_assert_str_eq(ready(), "a");
-    struct key a = key_make(BYTES("a"));
-    (void)db_edit_aside(shard->dbs[0], &a);
-    cr_assert_str_eq(ready(), "");
-    wait_wake(shard->waits, shard->dbs[0], BYTES("nobody waits here"));
-    wait_wake(shard->waits, shard->dbs[1], a.name);
-    cr_assert_str_eq(ready(), "");
-    wait_wake(shard->waits, shard->dbs[0], a.name);
-    cr_assert_str_eq(ready(), "a");
-}
-
 Test(wait, exchanging_databases_makes_their_keys_ready)
 {
     add(1, "a", NULL);
