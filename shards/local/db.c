@@ -102,6 +102,13 @@ static void tell_observers(struct db *db, const struct bytes *name)
     tell(db, name, false);
 }
 
+static void tell_exchanged(struct db *db)
+{
+    for (struct db_observer *each = db->shard->observers; each; each = each->next)
+        if (each->exchanged)
+            each->exchanged(each->context, db);
+}
+
 static inline void before_change(struct db *db, const struct key *key)
 {
     if (unlikely(db->shard->observers != NULL))
@@ -715,8 +722,8 @@ void db_swap(struct db *a, struct db *b)
     a->avg_ttl_ms = b->avg_ttl_ms;
     b->keyspace = old.keyspace;
     b->avg_ttl_ms = old.avg_ttl_ms;
-    tell_observers(a, NULL); /* other keys may exist now */
-    tell_observers(b, NULL);
+    tell_exchanged(a);
+    tell_exchanged(b);
 }
 
 /* ---- Looking at the tables ---- */

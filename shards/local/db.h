@@ -120,12 +120,13 @@ void db_swap(struct db *a, struct db *b);
 
 /* ---- Knowing of changes: WATCH, snapshot, tracking, waits. ---- */
 
-/* Called with each key just before it changes; `name` NULL: the whole database (when databases are
- * exchanged: before and after). It may read the database and must not change it. */
+/* Called with each key just before it changes; `name` NULL: the whole database. It may read the
+ * database and must not change it. */
 typedef void (*db_observe_fn)(void *context, struct db *db, const struct bytes *name);
 
 struct db_observer {
     db_observe_fn observe;
+    void (*exchanged)(void *context, struct db *db); /* may be NULL: other keys exist now */
     void *context;
     bool values_only;         /* does not hear of db_edit_aside() */
     struct db_observer *next; /* the shard's list */

@@ -48,11 +48,17 @@ static void on_change(void *context, struct db *db, const struct bytes *name)
         make_ready(waits, key);
 }
 
+static void on_exchange(void *context, struct db *db)
+{
+    on_change(context, db, NULL);
+}
+
 struct waits *waits_create(struct shard *shard)
 {
     struct waits *waits = mem_zalloc(sizeof(*waits));
     waits->shard = shard;
-    waits->observer = (struct db_observer){.observe = on_change, .context = waits};
+    waits->observer = (struct db_observer){
+        .observe = on_change, .exchanged = on_exchange, .context = waits};
     interest_init(&waits->interest, shard->heap);
     ilist_init(&waits->ready);
     return waits;

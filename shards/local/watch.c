@@ -21,6 +21,7 @@ struct watches {
     struct db_observer observer;
     uint64_t place_count;
     bool is_on_duty;
+    bool is_looking; /* what expires meanwhile was not what is watched */
 };
 
 static struct watcher *watcher_of(struct interest_party *party)
@@ -44,10 +45,12 @@ static void spoil_if_present(void *context, struct interest_key *watched)
         spoil(watched);
 }
 
-/* Of a whole database: those keys that it has before, or has afterwards. */
+/* Of a whole database: those keys that it has. */
 static void on_change(void *context, struct db *db, const struct bytes *name)
 {
     struct watches *watches = context;
+    if (watches->is_looking)
+        return;
     if (!name) {
         interest_each(&watches->interest, db_index(db), spoil_if_present, db);
         return;
@@ -57,12 +60,21 @@ static void on_change(void *context, struct db *db, const struct bytes *name)
         spoil(key);
 }
 
+/* And those that it has got by an exchange. */
+static void on_exchange(void *context, struct db *db)
+{
+    struct watches *watches = context;
+    watches->is_looking = true;
+    interest_each(&watches->interest, db_index(db), spoil_if_present, db);
+    watches->is_looking = false;
+}
+
 struct watches *watches_create(struct shard *shard)
 {
     struct watches *watches = mem_zalloc(sizeof(*watches));
     watches->shard = shard;
     watches->observer = (struct db_observer){
-        .observe = on_change, .context = watches, .values_only = true};
+        .observe = on_change, .exchanged = on_exchange, .context = watches, .values_only = true};
     interest_init(&watches->interest, shard->heap);
     return watches;
 }

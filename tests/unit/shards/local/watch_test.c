@@ -119,6 +119,15 @@ Test(watch, swapping_spoils_for_keys_of_either_database)
     cr_assert_not(is_dirty(4, 0));
 }
 
+Test(watch, a_dead_key_that_comes_by_an_exchange_is_no_key)
+{
+    set(1, "a", shard->now_ms + 10);
+    watch(1, 0, 0, "a");
+    shard_tick(shard, shard->now_ms + 20);
+    db_swap(shard->dbs[0], shard->dbs[1]);
+    cr_assert_not(is_dirty(1, 0));
+}
+
 Test(watch, watches_of_an_earlier_transaction_do_not_count_and_go_with_the_next)
 {
     watch(1, 0, 0, "a");
