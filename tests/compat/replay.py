@@ -1,6 +1,6 @@
 """Plays one sequence of commands on two servers and says where they part; makes it shorter."""
 
-from support.resp import BadReply, Closed, NoReply, encode
+from support.resp import BadReply, Closed, NoReply, Reply, encode
 from support.text import command_line, word
 from compat.compare import Difference, name_of, same
 
@@ -17,6 +17,20 @@ LOOKS = (
     b"ZRANGE 0 -1 WITHSCORES",
     b"XRANGE - +",
 )
+
+
+OK = Reply("+", b"OK", b"+OK\r\n")
+AUDITOR = "audit"
+
+# Values that have one form only: strings, intsets and small hashes are dumped as the same bytes.
+SAME_WHEN_DUMPED = (0, 11, 16)
+
+
+def same_dump(ours, theirs):
+    """Are both a payload, of the same bytes where a value has but one form?"""
+    if not (getattr(ours, "kind", "") == theirs.kind == "$") or ours.is_null() or theirs.is_null():
+        return False
+    return theirs.value[0] not in SAME_WHEN_DUMPED or ours.value == theirs.value
 
 
 class Unit:
@@ -79,6 +93,7 @@ class Replay:
     def __init__(self, ours, theirs, accepted, our_side=Side):
         self.ours, self.theirs, self.accepted = ours, theirs, accepted
         self.our_side = our_side
+        self.played = self.exchanged = 0  # commands of sequences; values that were dumped
         for server in (ours, theirs):
             self.admin(server, "DEBUG", "SET-ACTIVE-EXPIRE", "0")
 
@@ -110,6 +125,7 @@ class Replay:
 
     def unit(self, unit, sides, queues):
         ours, theirs = (side.ask(unit) for side in sides)
+        self.played += len(unit.commands) if unit.client is not AUDITOR else 0
         for words, mine, other in zip(unit.commands, ours, theirs):
             queue = queues.setdefault(unit.client, None)
             if not self.agree(words, mine, other, queue or ()):
@@ -139,22 +155,53 @@ class Replay:
         return self.accepted.covers(difference.about, difference.ours, difference.theirs)
 
     def audit(self, sides):
-        """Do both hold the same at the end?"""
-        client = "audit"
+        """Do both hold the same at the end, and still when each was given what the other dumps?"""
         for number in AUDITED_DATABASES:
             select, keys = [b"SELECT", b"%d" % number], [b"KEYS", b"*"]
-            replies = [side.ask(Unit(client, [select, keys])) for side in sides]
+            replies = [side.ask(Unit(AUDITOR, [select, keys])) for side in sides]
             ours, theirs = replies[0][1], replies[1][1]
             if not self.agree(keys, ours, theirs, ()):
                 return Difference(keys + [b"of", b"%d" % number], ours, theirs)
-            for name in sorted(element.value for element in theirs.elements()):
-                looks = [look.split() for look in LOOKS]
-                looks = [look[:1] + [name] + look[1:] for look in looks]
-                looks.append([b"OBJECT", b"ENCODING", name])
-                looks.append([b"XINFO", b"STREAM", name])
-                difference = self.unit(Unit(client, looks), sides, {})
-                if difference:
-                    return difference
+            names = sorted(element.value for element in theirs.elements())
+            difference = (
+                self.look(names, sides) or self.exchange(names, sides) or self.look(names, sides)
+            )
+            if difference:
+                return difference
+        return None
+
+    def look(self, names, sides):
+        """Are the values at these keys the same?"""
+        looks = []
+        for name in names:
+            words = [look.split() for look in LOOKS]
+            looks += [look[:1] + [name] + look[1:] for look in words]
+            looks.append([b"OBJECT", b"ENCODING", name])
+            looks.append([b"XINFO", b"STREAM", name])
+            looks.append([b"DEBUG", b"DIGEST-VALUE", name])
+        return self.unit(Unit(AUDITOR, looks), sides, {}) if looks else None
+
+    def exchange(self, names, sides):
+        """Gives each server what the other dumps: what it had itself is gone."""
+        dumps = Unit(AUDITOR, [[b"DUMP", name] for name in names])
+        times = Unit(AUDITOR, [[b"PEXPIRETIME", name] for name in names])
+        if not names:
+            return None
+        ends = [max(reply.value, 0) for reply in sides[1].ask(times)]
+        payloads = [side.ask(dumps) for side in sides]
+        for name, ours, theirs in zip(names, *payloads):
+            if not same_dump(ours, theirs):
+                return Difference([b"DUMP", name], ours, theirs)
+        self.exchanged += len(names)
+        for side, dumped in zip(sides, reversed(payloads)):
+            restores = [
+                [b"RESTORE", name, b"%d" % end, reply.value, b"REPLACE", b"ABSTTL"]
+                for name, end, reply in zip(names, ends, dumped)
+            ]
+            for words, reply in zip(restores, side.ask(Unit(AUDITOR, restores))):
+                if getattr(reply, "raw", reply) != b"+OK\r\n":
+                    taken = [reply, OK] if side is sides[0] else [OK, reply]
+                    return Difference(words, *taken)
         return None
 
     # ---- making it shorter
