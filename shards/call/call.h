@@ -26,6 +26,8 @@ struct multi;
     (1u << 3) /* memory was made room for at home: a part never fails for memory */
 
 #define CALL_RETRY (1u << 4) /* it has waited, and is run again: it waits already */
+#define CALL_OWN_KEYS                                                                              \
+    (1u << 5) /* likewise, where others of its keys are on shards that are not owned */
 
 struct call {
     const struct command *command;
@@ -92,6 +94,7 @@ enum status call_fail_text(struct call *call, const char *format, ...)
 struct call_wait {
     enum type type;     /* a value of this type at one of its keys */
     bool on_any_change; /* or whatever happens to them */
+    bool takes_one;     /* one key will do: its handler asks call_may_use() of each */
     uint32_t first_key, key_count;
     int64_t timeout_ms; /* 0: for ever */
 };
@@ -100,6 +103,13 @@ struct call_wait {
 static inline bool call_may_wait(const struct call *call)
 {
     return !(call->flags & CALL_IN_EXEC);
+}
+
+/* May the command look at the key at word `index` now? Else it is as if there were none. */
+static inline bool call_may_use(const struct call *call, uint32_t index)
+{
+    return !(call->flags & CALL_OWN_KEYS) ||
+           call->slot_map[key_slot(call->args[index])] == call->shard->id;
 }
 
 /* Leaves a wait behind: the command will be run again, with the words that call->args are now, when

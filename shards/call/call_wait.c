@@ -34,6 +34,7 @@ enum status call_wait(struct call *call, const struct call_wait *what)
         .flags = call->flags,
         .is_far = has_keys_elsewhere(call),
         .on_any_change = what->on_any_change,
+        .takes_one = what->takes_one,
         .type = what->type,
         .command = call->command,
         .args = call->args,

@@ -159,8 +159,9 @@ static enum status pop_first(struct call *call, const struct many *many, bool *o
 {
     *out_found = false;
     for (uint32_t i = many->first_key; i < many->first_key + many->key_count; i++) {
-        const struct list *found;
-        TRY(find_list(call, i, &found));
+        const struct list *found = NULL;
+        if (call_may_use(call, i))
+            TRY(find_list(call, i, &found));
         if (!found)
             continue;
         reply_array(call->reply, 2);
@@ -251,13 +252,14 @@ static enum status cmd_rpoplpush(struct call *call)
 
 /* A null array when it may not wait. */
 static enum status wait_for_lists(struct call *call, uint32_t first_key, uint32_t key_count,
-                                  int64_t timeout_ms)
+                                  bool takes_one, int64_t timeout_ms)
 {
     if (!call_may_wait(call)) {
         reply_null_array(call->reply);
         return OK;
     }
     return call_wait(call, &(struct call_wait){.type = TYPE_LIST,
+                                               .takes_one = takes_one,
                                                .first_key = first_key,
                                                .key_count = key_count,
                                                .timeout_ms = timeout_ms});
@@ -270,8 +272,9 @@ static enum status pop_or_wait(struct call *call, enum list_end end)
     int64_t timeout_ms;
     TRY(call_arg_timeout(call, call->arg_count - 1, &timeout_ms));
     for (uint32_t i = 1; i <= key_count; i++) {
-        const struct list *found;
-        TRY(find_list(call, i, &found));
+        const struct list *found = NULL;
+        if (call_may_use(call, i))
+            TRY(find_list(call, i, &found));
         if (!found)
             continue;
         char scratch[PACK_SCRATCH];
@@ -281,7 +284,7 @@ static enum status pop_or_wait(struct call *call, enum list_end end)
         drop(call, i, found, end, 1);
         return OK;
     }
-    return wait_for_lists(call, 1, key_count, timeout_ms);
+    return wait_for_lists(call, 1, key_count, true, timeout_ms);
 }
 
 static enum status check_last_timeout(struct call *call)
@@ -320,7 +323,7 @@ static enum status cmd_blmpop(struct call *call)
     bool found;
     TRY(parse_blmpop(call, &many, &timeout_ms));
     TRY(pop_first(call, &many, &found));
-    return found ? OK : wait_for_lists(call, many.first_key, many.key_count, timeout_ms);
+    return found ? OK : wait_for_lists(call, many.first_key, many.key_count, true, timeout_ms);
 }
 
 static enum status move_or_wait(struct call *call, enum list_end from_end, enum list_end to_end,
@@ -332,7 +335,7 @@ static enum status move_or_wait(struct call *call, enum list_end from_end, enum 
     TRY(find_list(call, FROM, &from));
     if (from || !call_may_wait(call))
         return move(call, from_end, to_end);
-    return wait_for_lists(call, FROM, 1, timeout_ms);
+    return wait_for_lists(call, FROM, 1, false, timeout_ms);
 }
 
 static enum status check_blmove(struct call *call)

@@ -99,8 +99,9 @@ static enum status pop_first(struct call *call, const struct pop_words *words, b
 {
     *out_found = false;
     for (uint32_t i = words->first_key; i < words->first_key + words->key_count; i++) {
-        const struct zset *zset;
-        TRY(zset_key_find_to_write(call, i, &zset));
+        const struct zset *zset = NULL;
+        if (call_may_use(call, i))
+            TRY(zset_key_find_to_write(call, i, &zset));
         if (!zset)
             continue;
         reply_array(call->reply, 2);
@@ -134,6 +135,7 @@ static enum status wait_for_zsets(struct call *call, uint32_t first_key, uint32_
         return OK;
     }
     return call_wait(call, &(struct call_wait){.type = TYPE_ZSET,
+                                               .takes_one = true,
                                                .first_key = first_key,
                                                .key_count = key_count,
                                                .timeout_ms = timeout_ms});
@@ -169,8 +171,9 @@ static enum status pop_end_or_wait(struct call *call, bool is_max)
     int64_t timeout_ms;
     TRY(call_arg_timeout(call, call->arg_count - 1, &timeout_ms));
     for (uint32_t i = 1; i <= key_count; i++) {
-        const struct zset *zset;
-        TRY(zset_key_find_to_write(call, i, &zset));
+        const struct zset *zset = NULL;
+        if (call_may_use(call, i))
+            TRY(zset_key_find_to_write(call, i, &zset));
         if (zset) {
             pop_one(call, i, zset, is_max);
             return OK;

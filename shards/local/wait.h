@@ -4,8 +4,9 @@
  * A blocking command that finds nothing leaves a wait behind: its own words, and a place at each of
  * the keys it waits for. A change of such a key makes the key ready; whoever runs the shard then
  * runs the words of those who wait there again, in the order in which they came (route/blocked.h).
- * A client that waits on several shards has a wait on each of them: such a wait is `is_far`, and
- * can only be served where all its shards stand together.
+ * A client that waits on several shards has a wait on each of them: such a wait is `is_far`. It can
+ * only be served where all its shards stand together, unless one key is enough: then the shard that
+ * claims it first serves it from its own keys.
  * Thread: the shard's current owner.
  */
 #pragma once
@@ -30,6 +31,7 @@ struct wait_request {
     uint8_t resp;
     uint8_t flags;      /* CALL_* */
     bool is_far;        /* it needs other shards too */
+    bool takes_one;     /* though it is far: what one key has to give is enough */
     bool on_any_change; /* whatever happens to the keys matters, not only a value of `type` */
     enum type type;
     const struct command *command;

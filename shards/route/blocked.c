@@ -86,6 +86,12 @@ static enum status run_again(struct call *call)
     return is_waiting ? WAITING : OK;
 }
 
+static bool is_claimed(const struct wait *wait)
+{
+    const struct group *group = wait->request.waiter;
+    return atomic_load_explicit(&group->claimed, memory_order_acquire);
+}
+
 static enum status run_leave(struct call *call)
 {
     struct shard_set set = shards_of(call);
@@ -95,8 +101,8 @@ static enum status run_leave(struct call *call)
         struct wait *wait = wait_find(call->shards[id]->waits, call->client_id);
         if (!wait)
             continue;
+        has_waited = !is_claimed(wait);
         wait_drop(call->shards[id]->waits, wait);
-        has_waited = true;
     }
     reply_int(call->reply, has_waited);
     return OK;
@@ -154,6 +160,15 @@ static void send_message(struct blocked *blocked, const struct command *row)
     packer_message(blocked->home, blocked->group, row);
 }
 
+/* It has its reply. On its other shards it may wait still. */
+static void finish(struct blocked *blocked)
+{
+    if (shard_set_count(&blocked->group->shards) == 1)
+        end_wait(blocked);
+    else
+        send_message(blocked, &leave_row);
+}
+
 bool blocked_begin(struct home *home, struct group *group)
 {
     struct group_call *call = group->first;
@@ -173,7 +188,7 @@ bool blocked_begin(struct home *home, struct group *group)
     if (wait_ms)
         timer_start(&home->timers, &blocked->timer, home->now_ms + wait_ms);
     if (blocked->has_reply)
-        end_wait(blocked);
+        finish(blocked);
     else if (session->closed)
         blocked_leave(home, session, BLOCKED_GONE);
     else if (blocked->is_asked)
@@ -286,7 +301,7 @@ static void on_served(struct home *home, void *message)
     blocked->elapsed_ns = post->elapsed_ns;
     mem_free(post);
     if (blocked->has_begun && !blocked->is_out)
-        end_wait(blocked);
+        finish(blocked);
 }
 
 static void on_asked(struct home *home, void *message)
@@ -324,12 +339,22 @@ static void ask(struct home *home, struct wait *wait)
     wait->has_asked = true;
 }
 
+/* Of all shards where a client waits one may serve it by itself. */
+static bool claim(const struct wait *wait)
+{
+    struct group *group = wait->request.waiter;
+    bool expected = false;
+    return atomic_compare_exchange_strong_explicit(&group->claimed, &expected, true,
+                                                   memory_order_acq_rel, memory_order_acquire);
+}
+
 static void serve(struct home *home, struct shard *shard, struct wait *wait)
 {
     struct buf out = {0};
     struct reply reply = {.out = &out, .resp = wait->request.resp};
     struct run_result result;
     struct call call = call_of(wait, run_scratch(home), &reply);
+    call.flags |= wait->request.is_far ? CALL_OWN_KEYS : 0;
     run_place(home, &call, shard);
     run_chunk(home, &call, 1, &result);
     if (result.status == WAITING) {
@@ -352,6 +377,11 @@ static void serve_key(struct home *home, struct shard *shard, struct interest_ke
             return;
         if (!wait_suits(wait, value))
             continue;
+        if (wait->request.takes_one && wait->request.is_far) {
+            if (claim(wait))
+                serve(home, shard, wait);
+            continue;
+        }
         if (wait->request.is_far) {
             ask(home, wait);
             /* Those behind it wait on, lest they take what is its own. Entries of a stream are

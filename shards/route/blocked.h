@@ -5,12 +5,14 @@
  *
  *   the shard   has the waits (local/wait.h). After a command that made keys ready, whoever runs
  *               the shard runs the words of those who wait there again, first come first served,
- *               and posts what they answer home. For a wait that needs other shards too it asks
- *               home to try again, and those behind it at the key wait on.
- *   home        keeps the command's group, and with it the session, until there is an answer. It
- * has the timer. It sends at most one message at a time: *again* runs the words over all shards of
- * the command, *leave* takes the waits away (a timeout, CLIENT UNBLOCK, a client that is gone).
- * What has left may have been served a moment before: then the answer is on its way, and wins.
+ *               and posts what they answer home. A client that waits on several shards for what any
+ *               one key has to give is claimed first, so that only one shard serves it. For a wait
+ *               that needs other shards too (BLMOVE) it asks home to try again, and those behind it
+ * at the key wait on. home        keeps the command's group, and with it the session, until there
+ * is an answer. It has the timer. It sends at most one message at a time: *again* runs the words
+ * over all shards of the command, *leave* takes the waits away (a timeout, CLIENT UNBLOCK, a client
+ * that is gone, or that was served on one of its shards). Who leaves may have been served a moment
+ * before: then the answer is on its way, and wins.
  *
  * Thread: home; blocked_serve() by whoever owns the shard.
  */

@@ -29,6 +29,7 @@ struct group *group_take(struct home *home, struct session *session)
     group->multi = NULL;
     group->blocked = NULL;
     atomic_store_explicit(&group->dropped, false, memory_order_relaxed);
+    atomic_store_explicit(&group->claimed, false, memory_order_relaxed); /* nobody waits for it */
     return group;
 }
 

@@ -55,6 +55,8 @@ struct group {
     struct multi *multi;     /* EXEC */
     struct shard_set shards; /* of a command that travels alone */
     struct blocked *blocked; /* its command waits */
+    _Atomic bool claimed;    /* its command waits, and one of its shards serves it. Thread: any that
+                                owns a shard where it waits */
     _Atomic bool dropped;    /* nobody waits for its replies any more. Thread: any may read */
 };
 
