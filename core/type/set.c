@@ -77,6 +77,11 @@ const struct intset *set_intset(const struct set *set)
     return kind_of(set) == KIND_INTSET ? intset_of(set) : NULL;
 }
 
+const struct pack *set_pack(const struct set *set)
+{
+    return kind_of(set) == KIND_PACK ? pack_of(set) : NULL;
+}
+
 static void set_content(struct set *set, enum kind kind, void *content)
 {
     set->content = (uintptr_t)content | kind;
@@ -361,11 +366,26 @@ static struct members *create_members(struct heap *heap)
     return members;
 }
 
-struct set *set_create(struct heap *heap)
+static struct set *create_of(struct heap *heap, enum kind kind, void *content)
 {
     struct set *set = heap_alloc(heap, sizeof *set);
-    set_content(set, KIND_INTSET, intset_create(heap));
+    set_content(set, kind, content);
     return set;
+}
+
+struct set *set_create(struct heap *heap)
+{
+    return set_of_intset(intset_create(heap), heap);
+}
+
+struct set *set_of_intset(struct intset *intset, struct heap *heap)
+{
+    return create_of(heap, KIND_INTSET, intset);
+}
+
+struct set *set_of_pack(struct pack *pack, struct heap *heap)
+{
+    return create_of(heap, KIND_PACK, pack);
 }
 
 struct set *set_create_for(struct heap *heap, const struct set_limits *limits, struct bytes first,

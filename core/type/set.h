@@ -71,8 +71,14 @@ bool set_remove(struct set *set, struct heap *heap, struct bytes member);
 void set_pop(struct set *set, struct heap *heap, struct rng *rng, uint64_t count,
              set_visit_fn visit, void *context);
 
-/* The intset that it is, or NULL. For dumps. */
+/* ---- For dumps ---- */
+
+/* The intset (the pack) that it is, or NULL. */
 const struct intset *set_intset(const struct set *set);
+const struct pack *set_pack(const struct set *set);
+/* A set of an intset, or of a sound pack that names no member twice: taken, of `heap`. */
+struct set *set_of_intset(struct intset *intset, struct heap *heap);
+struct set *set_of_pack(struct pack *pack, struct heap *heap);
 
 /* Ends the process if what the set holds contradicts itself. For tests. */
 void set_validate(const struct set *set);

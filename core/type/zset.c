@@ -476,9 +476,34 @@ void zset_sample(const struct zset *zset, struct rng *rng, uint64_t count, struc
 
 struct zset *zset_create(struct heap *heap)
 {
+    return zset_of_pack(pack_create(heap), heap);
+}
+
+struct zset *zset_of_pack(struct pack *pack, struct heap *heap)
+{
     struct zset *zset = heap_alloc(heap, sizeof *zset);
-    set_pack(zset, pack_create(heap));
+    set_pack(zset, pack);
     return zset;
+}
+
+bool zset_pairs_are_valid(const struct pack *pack)
+{
+    if (pack_count(pack) % 2 != 0)
+        return false;
+    char scratches[2][PACK_SCRATCH]; /* this member's and the last one's */
+    struct zset_entry last = {0};
+    uint32_t at = pack_first(pack);
+    for (uint32_t i = 0; at != PACK_NONE; i++, at = pack_next_entry(pack, at)) {
+        struct pack_item item = pack_get(pack, pack_next(pack, at));
+        double score = (double)item.number;
+        if (item.text && !num_to_double(bytes_of(item.text, item.len), &score))
+            return false;
+        struct zset_entry entry = {pack_view(pack, at, scratches[i % 2]), score};
+        if (i > 0 && !comes_before(last, entry))
+            return false;
+        last = entry;
+    }
+    return true;
 }
 
 void zset_expect(struct zset *zset, struct heap *heap, const struct zset_limits *limits,

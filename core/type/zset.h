@@ -91,8 +91,14 @@ bool zset_delete(struct zset *zset, struct heap *heap, struct bytes member);
 /* Deletes `count` elements from `rank` on, which must exist. */
 void zset_delete_range(struct zset *zset, struct heap *heap, uint64_t rank, uint64_t count);
 
-/* The bytes of a small sorted set, NULL of a table. For dumps. */
+/* ---- For dumps ---- */
+
+/* The bytes of a small sorted set, NULL of a table. */
 const struct pack *zset_pack(const struct zset *zset);
+/* Are these entries members with a score each, in order, whether or not one is named twice? */
+bool zset_pairs_are_valid(const struct pack *pack);
+/* A sorted set of such a pack, which names no member twice: taken, of `heap`. */
+struct zset *zset_of_pack(struct pack *pack, struct heap *heap);
 
 /* Ends the process if what the set holds contradicts itself. For tests. */
 void zset_validate(const struct zset *zset);

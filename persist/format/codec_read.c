@@ -1,14 +1,20 @@
 /*
- * How: whatever form a value was kept in, its elements are put one after the other into a new
- * value, which finds its own form. What occurs twice shows when it is put.
+ * A pack or an intset that may stay one is checked and copied as it is. Of all others, the elements
+ * are put one after the other into a new value, which finds its own form; what occurs twice then
+ * shows when it is put.
  */
 #include <math.h>
 
+#include "core/base/bits.h"
+#include "core/base/fingerprint.h"
 #include "core/base/num.h"
 #include "core/ds/intset.h"
 #include "persist/format/codec.h"
 
-/* A value that is being built. */
+#define PAIR_LEN 2u   /* of a hash's pack: field, value */
+#define TRIPLE_LEN 3u /* and time */
+
+/* A value that is being built. `root` is NULL until there is one. */
 struct build {
     struct rdb_reader *reader;
     struct heap *heap;
@@ -24,8 +30,7 @@ static bool text_to_score(struct bytes text, double *out)
     return num_to_double(text, out) && !isnan(*out);
 }
 
-/* ---- One element
- * --------------------------------------------------------------------------------- */
+/* ---- One element ---------------------------------------------------------------------------- */
 
 static bool put_element(void *context, struct bytes text)
 {
@@ -79,8 +84,7 @@ static bool put_score_text(void *context, struct bytes text)
            (text_to_score(text, &score) && put_score(build, build->first, score));
 }
 
-/* ---- Blocks of elements
- * -------------------------------------------------------------------------- */
+/* ---- Blocks of elements --------------------------------------------------------------------- */
 
 /* A string that is a block of memory of ours: at an address where such blocks may lie. */
 static struct bytes read_block(struct rdb_reader *reader)
@@ -97,39 +101,39 @@ static const struct pack *read_pack(struct build *build)
     return build->reader->failed || !pack_is_valid(bytes) ? NULL : (const struct pack *)bytes.ptr;
 }
 
-static bool each_of_pack(struct build *build, codec_text_fn put)
+/* Does no group of `group_len` entries begin as another does? */
+static bool names_differ(const struct build *build, const struct pack *pack, uint32_t group_len)
 {
-    const struct pack *pack = read_pack(build);
+    uint64_t slot_count = bits_power_of_two_from(2 * ((uint64_t)pack_count(pack) / group_len + 1));
+    /* By open addressing: the upper half of a name's hash, and where it is. */
+    uint64_t *slots = arena_zalloc(build->reader->arena, slot_count * sizeof *slots);
     char scratch[PACK_SCRATCH];
-    if (!pack)
-        return false;
+    for (uint32_t at = pack_first(pack); at != PACK_NONE;) {
+        struct bytes name = pack_view(pack, at, scratch);
+        uint64_t hash = fingerprint(name), slot = hash & (slot_count - 1);
+        for (; slots[slot]; slot = (slot + 1) & (slot_count - 1)) {
+            if (slots[slot] >> 32 == hash >> 32 && pack_equals(pack, (uint32_t)slots[slot], name))
+                return false;
+        }
+        slots[slot] = (hash & ~(uint64_t)UINT32_MAX) | at;
+        for (uint32_t i = 0; i < group_len; i++)
+            at = pack_next(pack, at);
+    }
+    return true;
+}
+
+static bool each_of_pack(struct build *build, const struct pack *pack, codec_text_fn put)
+{
+    char scratch[PACK_SCRATCH];
     for (uint32_t at = pack_first(pack); at != PACK_NONE; at = pack_next(pack, at))
         if (!put(build, pack_view(pack, at, scratch)))
             return false;
     return true;
 }
 
-static bool each_of_intset(struct build *build)
+static bool each_string(struct build *build, uint64_t count, codec_text_fn put)
 {
-    struct bytes bytes = read_block(build->reader);
-    char digits[NUM_INT_CAP];
-    if (build->reader->failed || !intset_is_valid(bytes))
-        return false;
-    struct intset *numbers = intset_load(bytes, build->heap);
-    bool is_sound = true;
-    set_expect(build->root, build->heap, &build->limits->set, intset_count(numbers));
-    for (uint32_t i = 0; i < intset_count(numbers) && is_sound; i++)
-        is_sound = put_member(build,
-                              bytes_of(digits, num_from_int(digits, intset_get(numbers, i))));
-    intset_destroy(numbers, build->heap);
-    return is_sound;
-}
-
-/* `count` strings, `per_element` of them an element. */
-static bool each_string(struct build *build, uint32_t per_element, codec_text_fn put)
-{
-    uint64_t count = rdb_read_count(build->reader, per_element);
-    for (uint64_t i = 0; i < count * per_element; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         struct bytes text = rdb_read_string(build->reader);
         if (build->reader->failed || !put(build, text))
             return false;
@@ -157,8 +161,7 @@ static bool read_scores(struct build *build, bool as_text)
     return !build->reader->failed;
 }
 
-/* ---- Lists
- * ------------------------------------------------------------------------------------------ */
+/* ---- Lists ---------------------------------------------------------------------------------- */
 
 static bool read_packs(struct build *build)
 {
@@ -197,7 +200,7 @@ static bool read_list(struct build *build, enum rdb_type type)
     build->root = list_create(build->heap);
     switch (type) {
     case RDB_LIST:
-        return each_string(build, 1, put_element);
+        return each_string(build, rdb_read_count(build->reader, 1), put_element);
     case RDB_LIST_ZIPLIST:
         return each_of_ziplist(build, put_element);
     case RDB_LIST_QUICKLIST:
@@ -207,31 +210,72 @@ static bool read_list(struct build *build, enum rdb_type type)
     }
 }
 
-/* ---- Sets and sorted sets
- * --------------------------------------------------------------------------- */
+/* ---- Sets and sorted sets ------------------------------------------------------------------- */
+
+/* An intset of more numbers than may stay one becomes a table. */
+static bool read_intset(struct build *build)
+{
+    struct bytes bytes = read_block(build->reader);
+    if (build->reader->failed || !intset_is_valid(bytes))
+        return false;
+    struct intset *numbers = intset_load(bytes, build->heap);
+    uint32_t count = intset_count(numbers);
+    build->root = set_of_intset(numbers, build->heap);
+    set_expect(build->root, build->heap, &build->limits->set, count);
+    return true;
+}
+
+static bool read_set_pack(struct build *build)
+{
+    const struct pack *pack = read_pack(build);
+    if (pack && pack_count(pack) <= build->limits->set.text_count) {
+        if (!names_differ(build, pack, 1))
+            return false;
+        build->root = set_of_pack(pack_copy(pack, build->heap), build->heap);
+        return true;
+    }
+    build->root = set_create(build->heap);
+    return pack && each_of_pack(build, pack, put_member);
+}
 
 static bool read_set(struct build *build, enum rdb_type type)
 {
-    build->root = set_create(build->heap);
     if (type == RDB_SET_INTSET)
-        return each_of_intset(build);
+        return read_intset(build);
     if (type == RDB_SET_PACK)
-        return each_of_pack(build, put_member);
-    return each_string(build, 1, put_member);
+        return read_set_pack(build);
+    build->root = set_create(build->heap);
+    uint64_t count = rdb_read_count(build->reader, 1);
+    set_expect(build->root, build->heap, &build->limits->set, count);
+    return each_string(build, count, put_member);
+}
+
+/* What is not in order, or too large, is put anew. */
+static bool read_zset_pack(struct build *build)
+{
+    const struct pack *pack = read_pack(build);
+    if (pack && pack_count(pack) / 2 <= build->limits->zset.member_count &&
+        zset_pairs_are_valid(pack)) {
+        if (!names_differ(build, pack, 2))
+            return false;
+        build->root = zset_of_pack(pack_copy(pack, build->heap), build->heap);
+        return true;
+    }
+    build->root = zset_create(build->heap);
+    return pack && each_of_pack(build, pack, put_score_text) && !build->has_first;
 }
 
 static bool read_zset(struct build *build, enum rdb_type type)
 {
-    build->root = zset_create(build->heap);
     if (type == RDB_ZSET_PACK)
-        return each_of_pack(build, put_score_text) && !build->has_first;
+        return read_zset_pack(build);
+    build->root = zset_create(build->heap);
     if (type == RDB_ZSET_ZIPLIST)
         return each_of_ziplist(build, put_score_text) && !build->has_first;
     return read_scores(build, type == RDB_ZSET_TEXT);
 }
 
-/* ---- Hashes
- * ----------------------------------------------------------------------------------------- */
+/* ---- Hashes --------------------------------------------------------------------------------- */
 
 static bool is_time(int64_t at_ms)
 {
@@ -257,12 +301,56 @@ static bool read_times(struct build *build)
     return !build->reader->failed;
 }
 
+/* Takes a pack of sound groups whole, if it may stay one; `*out_is_sound` is false when a field is
+ * named twice. */
+static bool take_hash_pack(struct build *build, const struct pack *pack, uint32_t group_len,
+                           bool *out_is_sound)
+{
+    if (pack_count(pack) % group_len != 0 ||
+        pack_count(pack) / group_len > build->limits->hash.field_count)
+        return false;
+    *out_is_sound = names_differ(build, pack, group_len);
+    if (*out_is_sound)
+        build->root = hash_of_pack(pack_copy(pack, build->heap), build->heap,
+                                   group_len == TRIPLE_LEN);
+    return true;
+}
+
+static bool read_hash_pack(struct build *build)
+{
+    const struct pack *pack = read_pack(build);
+    bool is_sound;
+    if (pack && take_hash_pack(build, pack, PAIR_LEN, &is_sound))
+        return is_sound;
+    build->root = hash_create(build->heap);
+    return pack && each_of_pack(build, pack, put_field_text) && !build->has_first;
+}
+
+/* Of Valkey: the time follows the value, and is -1 of a field that lasts for ever. */
+static bool read_valkey_times(struct build *build)
+{
+    uint64_t count = rdb_read_count(build->reader, 2 + sizeof(int64_t));
+    for (uint64_t i = 0; i < count; i++) {
+        struct bytes field = rdb_read_string(build->reader);
+        struct bytes value = rdb_read_string(build->reader);
+        int64_t at_ms = (int64_t)rdb_read_u64(build->reader);
+        if (build->reader->failed || (at_ms != HASH_NO_TTL && !is_time(at_ms)) ||
+            !put_field(build, field, value, at_ms))
+            return false;
+    }
+    return !build->reader->failed;
+}
+
 static bool read_pack_times(struct build *build)
 {
     (void)rdb_read_u64(build->reader); /* the first time: it is in the pack as well */
     const struct pack *pack = read_pack(build);
     if (!pack || !hash_triples_are_valid(pack))
         return false;
+    bool is_sound;
+    if (take_hash_pack(build, pack, TRIPLE_LEN, &is_sound))
+        return is_sound;
+    build->root = hash_create(build->heap);
     char field_scratch[PACK_SCRATCH], value_scratch[PACK_SCRATCH];
     for (uint32_t at = pack_first(pack); at != PACK_NONE;) {
         uint32_t value_at = pack_next(pack, at), time_at = pack_next(pack, value_at);
@@ -278,10 +366,12 @@ static bool read_pack_times(struct build *build)
 
 static bool read_hash(struct build *build, enum rdb_type type)
 {
+    if (type == RDB_HASH_PACK)
+        return read_hash_pack(build);
+    if (type == RDB_HASH_PACK_TIMES)
+        return read_pack_times(build);
     build->root = hash_create(build->heap);
     switch (type) {
-    case RDB_HASH_PACK:
-        return each_of_pack(build, put_field_text) && !build->has_first;
     case RDB_HASH_ZIPLIST:
         return each_of_ziplist(build, put_field_text) && !build->has_first;
     case RDB_HASH_ZIPMAP: {
@@ -291,15 +381,14 @@ static bool read_hash(struct build *build, enum rdb_type type)
     }
     case RDB_HASH_TIMES:
         return read_times(build);
-    case RDB_HASH_PACK_TIMES:
-        return read_pack_times(build);
+    case RDB_HASH_VALKEY_TIMES:
+        return read_valkey_times(build);
     default:
-        return each_string(build, 2, put_field_text);
+        return each_string(build, 2 * rdb_read_count(build->reader, 2), put_field_text);
     }
 }
 
-/* ---- Any value
- * -------------------------------------------------------------------------------------- */
+/* ---- Any value ------------------------------------------------------------------------------ */
 
 /* The type of values that are kept so; TYPE_COUNT for what is not known. */
 static enum type type_of(enum rdb_type type)
@@ -325,6 +414,7 @@ static enum type type_of(enum rdb_type type)
     case RDB_HASH_ZIPMAP:
     case RDB_HASH_ZIPLIST:
     case RDB_HASH_PACK:
+    case RDB_HASH_VALKEY_TIMES:
     case RDB_HASH_TIMES:
     case RDB_HASH_PACK_TIMES:
         return TYPE_HASH;

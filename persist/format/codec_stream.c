@@ -17,8 +17,7 @@
 
 #define ID_BYTES 16
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing -------------------------------------------------------------------------------- */
 
 static void write_id(struct buf *out, struct stream_id id)
 {
@@ -98,8 +97,7 @@ void codec_write_stream(struct buf *out, const struct stream *stream, bool compr
         write_group(out, stream_group_at(stream, i), compress);
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading -------------------------------------------------------------------------------- */
 
 struct input {
     struct rdb_reader *reader;

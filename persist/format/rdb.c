@@ -192,7 +192,8 @@ static struct bytes read_compressed(struct rdb_reader *reader)
     uint64_t packed_len = rdb_read_len(reader);
     uint64_t len = rdb_read_len(reader);
     const unsigned char *packed = take(reader, packed_len);
-    if (!packed || packed_len > UINT_MAX || len > UINT_MAX ||
+    bool is_too_large = reader->unpacked_max && len > reader->unpacked_max;
+    if (!packed || is_too_large || packed_len > UINT_MAX || len > UINT_MAX ||
         len > packed_len * LZF_FACTOR_MAX + LZF_FACTOR_MAX) {
         reader->failed = true;
         return bytes_of(NULL, 0);

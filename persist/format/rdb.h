@@ -26,6 +26,7 @@
 #define RDB_VERSION 10u             /* that is written, and loads from Redis 7.0 on */
 #define RDB_VERSION_FIELD_TIMES 12u /* if a field of a hash has a time to live */
 #define RDB_VERSION_MAX 12u         /* that can be read */
+#define RDB_VERSION_VALKEY 80u      /* the same, of Valkey 9 */
 
 /* What a value is kept as. */
 enum rdb_type {
@@ -48,8 +49,9 @@ enum rdb_type {
     RDB_STREAM_2 = 19,
     RDB_SET_PACK = 20,
     RDB_STREAM_3 = 21,
-    RDB_HASH_TIMES = 24,      /* of Redis 7.4 */
-    RDB_HASH_PACK_TIMES = 25, /* of Redis 7.4 */
+    RDB_HASH_VALKEY_TIMES = 22, /* of Valkey 9, and RDB_VERSION_VALKEY */
+    RDB_HASH_TIMES = 24,        /* of Redis 7.4 */
+    RDB_HASH_PACK_TIMES = 25,   /* of Redis 7.4 */
 };
 
 /* How a node of RDB_LIST_PACKS is kept. */
@@ -69,6 +71,7 @@ void rdb_write_double(struct buf *out, double number);
 struct rdb_reader {
     const char *at, *end;
     struct arena *arena; /* for strings that are not simply there */
+    size_t unpacked_max; /* bytes of a compressed string, at most; 0: any number */
     bool failed;
 };
 

@@ -1,8 +1,10 @@
 /*
  * dump: DUMP and RESTORE: a value as bytes that another server takes.
  *
- *     type (1 byte), content (persist/format/codec.h), version (2 bytes), checksum of all before
- * (8)
+ *     type     1 byte
+ *     content  persist/format/codec.h
+ *     version  2 bytes
+ *     crc64    8 bytes, of all before
  */
 #include <string.h>
 
@@ -11,12 +13,12 @@
 #include "persist/format/crc64.h"
 #include "shards/call/call.h"
 #include "shards/call/command.h"
+#include "shards/local/fields.h"
 
 #define VERSION_LEN 2u
 #define FOOTER_LEN (VERSION_LEN + 8u)
 
-/* ---- DUMP -------------------------------------------------------------------------------------
- */
+/* ---- DUMP ----------------------------------------------------------------------------------- */
 
 static enum status cmd_dump(struct call *call)
 {
@@ -38,8 +40,7 @@ static enum status cmd_dump(struct call *call)
     return OK;
 }
 
-/* ---- RESTORE ----------------------------------------------------------------------------------
- */
+/* ---- RESTORE -------------------------------------------------------------------------------- */
 
 struct restore {
     bool replaces, is_absolute;
@@ -71,8 +72,16 @@ static enum status parse_options(struct call *call, struct restore *out)
     return OK;
 }
 
+/* Valkey gave a number to a type of its own that Redis has given to another. */
+static bool is_known(uint32_t version, uint8_t type)
+{
+    if (type == RDB_HASH_VALKEY_TIMES)
+        return version == RDB_VERSION_VALKEY;
+    return true;
+}
+
 /* Of a version that we know, and whole? */
-static bool is_whole(struct bytes payload)
+static bool is_whole(struct bytes payload, uint32_t *out_version)
 {
     if (payload.len < FOOTER_LEN)
         return false;
@@ -80,22 +89,26 @@ static bool is_whole(struct bytes payload)
     uint32_t version = footer[0] | (uint32_t)footer[1] << 8;
     uint64_t checksum;
     memcpy(&checksum, footer + VERSION_LEN, sizeof(checksum));
-    return version <= RDB_VERSION_MAX &&
+    *out_version = version;
+    return (version <= RDB_VERSION_MAX || version == RDB_VERSION_VALKEY) &&
            checksum == crc64(0, payload.ptr, payload.len - sizeof(checksum));
 }
 
-static enum status read_value(struct call *call, struct bytes payload, struct codec_value *out)
+static enum status read_value(struct call *call, struct bytes payload, uint32_t version,
+                              struct codec_value *out)
 {
     const struct config *config = call->config;
     struct codec_limits limits = {.list = list_limits(config->list_max_listpack_size),
                                   .set = config->set_limits,
                                   .zset = config->zset_limits,
                                   .hash = config->hash_limits};
-    struct rdb_reader reader = {
-        .at = payload.ptr + 1, .end = payload.ptr + payload.len - FOOTER_LEN, .arena = call->arena};
-    if (payload.len <= FOOTER_LEN ||
-        !codec_read(&reader, (unsigned char)payload.ptr[0], db_heap(call->db), &limits,
-                    call_now_ms(call), out))
+    struct rdb_reader reader = {.at = payload.ptr,
+                                .end = payload.ptr + payload.len - FOOTER_LEN,
+                                .arena = call->arena,
+                                .unpacked_max = config->conn.bulk_max};
+    uint8_t type = rdb_read_byte(&reader);
+    if (reader.failed || !is_known(version, type) ||
+        !codec_read(&reader, type, db_heap(call->db), &limits, call_now_ms(call), out))
         return call_fail_text(call, "ERR Bad data format");
     return OK;
 }
@@ -103,10 +116,25 @@ static enum status read_value(struct call *call, struct bytes payload, struct co
 static void put_value(struct call *call, const struct key *key, struct codec_value *value,
                       int64_t expire_at_ms)
 {
-    if (value->type == TYPE_STRING)
+    if (value->type == TYPE_STRING) {
         db_put_string(call->db, key, value->text, expire_at_ms);
-    else
-        (void)db_put_root(call->db, key, value->type, value->root, expire_at_ms);
+        return;
+    }
+    struct value *made = db_put_root(call->db, key, value->type, value->root, expire_at_ms);
+    if (value->type == TYPE_HASH)
+        fields_put_back(call->db, key, made, value->root);
+}
+
+/* What the policy for eviction does not look at is passed over, as Redis does. */
+static void put_access(struct call *call, const struct key *key, const struct restore *restore)
+{
+    enum maxmemory_policy policy = call->config->maxmemory_policy;
+    bool is_lfu = policy == MAXMEMORY_ALLKEYS_LFU || policy == MAXMEMORY_VOLATILE_LFU;
+    int64_t idle_s = restore->idle_s < UINT32_MAX ? restore->idle_s : UINT32_MAX;
+    if (restore->idle_s >= 0 && !is_lfu)
+        db_set_idle_s(call->db, key, (uint32_t)idle_s);
+    if (restore->frequency >= 0 && is_lfu)
+        db_set_frequency(call->db, key, (uint8_t)restore->frequency);
 }
 
 static enum status cmd_restore(struct call *call)
@@ -121,9 +149,10 @@ static enum status cmd_restore(struct call *call)
     TRY(call_arg_int(call, 2, &restore.ttl_ms));
     if (restore.ttl_ms < 0)
         return call_fail_text(call, "ERR Invalid TTL value, must be >= 0");
-    if (!is_whole(payload))
+    uint32_t version;
+    if (!is_whole(payload, &version))
         return call_fail_text(call, "ERR DUMP payload version or checksum are wrong");
-    TRY(read_value(call, payload, &value));
+    TRY(read_value(call, payload, version, &value));
 
     int64_t expire_at_ms = restore.ttl_ms ? restore.ttl_ms : DB_NO_EXPIRE;
     if (restore.ttl_ms && !restore.is_absolute &&
@@ -134,11 +163,7 @@ static enum status cmd_restore(struct call *call)
         (void)db_delete(call->db, key);
     } else {
         put_value(call, key, &value, expire_at_ms);
-        if (restore.idle_s >= 0)
-            db_set_idle_s(call->db, key,
-                          (uint32_t)(restore.idle_s < UINT32_MAX ? restore.idle_s : UINT32_MAX));
-        else if (restore.frequency >= 0)
-            db_set_frequency(call->db, key, (uint8_t)restore.frequency);
+        put_access(call, key, &restore);
     }
     reply_ok(call->reply);
     return OK;

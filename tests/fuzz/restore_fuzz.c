@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         buf_fini(&written);
     }
     heap_validate(heap);
-    ASSERT(heap_used(heap) == 0);
+    ASSERT(heap_live(heap) == 0);
     arena_fini(&arena);
     heap_destroy(heap);
     return 0;
