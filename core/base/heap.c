@@ -39,6 +39,7 @@ struct far_block {
 #define SLABS_PER_SEGMENT (SEGMENT_BYTES / SLAB_BYTES)
 #define SEGMENT_HEAD_BYTES ((size_t)4096)
 #define EMPTY_KEPT_MAX 4u              /* empty slabs that keep their pages */
+#define SORTED_MAX 256u                /* slabs of a size that a round begins with: some 25 us */
 #define FILL_FULL 65536u               /* what a slab has touched is all in use */
 #define FILL_USUAL (FILL_FULL / 4 * 3) /* below this it is sparse */
 #define FINE_MAX 256u                  /* classes in steps of 8 up to here */
@@ -77,7 +78,8 @@ struct heap {
     struct mem_account *used;   /* bytes, as heap_used() tells */
     _Atomic size_t spare_bytes; /* given back and not yet handed out again */
     struct slab_list with_room[CLASS_COUNT];
-    uint32_t sparse_fill[CLASS_COUNT]; /* of FILL_FULL: what is less full is sparse */
+    uint32_t sparse_fill; /* of FILL_FULL: what is less full is sparse */
+    size_t large_bytes;   /* of `used`, blocks that are in no slab */
     struct slab_list empty;
     uint32_t empty_count;
     uint32_t segment_count;
@@ -309,13 +311,19 @@ static void free_small(struct heap *heap, struct slab *slab, void *ptr)
         list_append(&heap->with_room[slab->class_index], slab);
 }
 
+static void count_large(struct heap *heap, int64_t delta)
+{
+    mem_account_add(heap->used, delta);
+    heap->large_bytes += (size_t)delta;
+}
+
 void *heap_try_alloc(struct heap *heap, size_t size)
 {
     if (likely(size <= HEAP_SMALL_MAX))
         return alloc_small(heap, size);
     void *ptr = mem_pool_alloc(&heap->pool, size);
     if (ptr)
-        mem_account_add(heap->used, (int64_t)mem_pool_usable(size));
+        count_large(heap, (int64_t)mem_pool_usable(size));
     return ptr;
 }
 
@@ -340,7 +348,7 @@ void heap_free(struct heap *heap, void *ptr, size_t size)
             send_home(slab->heap, ptr);
         return;
     }
-    mem_account_add(heap->used, -(int64_t)mem_pool_usable(size));
+    count_large(heap, -(int64_t)mem_pool_usable(size));
     mem_pool_free(&heap->pool, ptr, size);
 }
 
@@ -354,8 +362,8 @@ void heap_adopt(struct heap *heap, struct heap *from, void *ptr, size_t size)
     ASSERT(size > HEAP_SMALL_MAX);
     (void)ptr; /* the allocator knows its arena, whoever frees it */
     int64_t bytes = (int64_t)mem_pool_usable(size);
-    mem_account_add(from->used, -bytes);
-    mem_account_add(heap->used, bytes);
+    count_large(from, -bytes);
+    count_large(heap, bytes);
 }
 
 size_t heap_spare(const struct heap *heap)
@@ -403,22 +411,28 @@ static size_t live_bytes(const struct slab *slab)
     return (size_t)slab->live_count * slab->block_bytes;
 }
 
-static uint32_t average_fill(const struct slab_list *list)
+/* Of all slabs, full ones included. */
+static uint32_t average_fill(const struct heap *heap)
 {
-    size_t touched = 0, live = 0;
-    for (const struct slab *slab = list->first; slab; slab = slab->next) {
-        touched += touched_bytes(slab);
-        live += live_bytes(slab);
-    }
-    return touched ? (uint32_t)(live * FILL_FULL / touched) : FILL_FULL;
+    size_t spare = heap_spare(heap);
+    size_t touched = heap_live(heap) - heap->large_bytes + spare;
+    return touched ? (uint32_t)((touched - spare) * FILL_FULL / touched) : 0;
 }
 
-static void sort_by_fullness(struct slab_list *list)
+static bool is_sparse(const struct heap *heap, const struct slab *slab)
+{
+    return live_bytes(slab) * FILL_FULL < touched_bytes(slab) * heap->sparse_fill;
+}
+
+/* Of the first SORTED_MAX of a list, the fullest come first, for blocks to come from them, and the
+ * sparse ones go to its end. */
+static void sort_by_fullness(struct heap *heap, struct slab_list *list)
 {
     /* Merge sort from below: runs[i] holds 2^i slabs or none. */
-    struct slab *runs[32] = {NULL}, *next;
-    for (struct slab *slab = list->first; slab; slab = next) {
-        next = slab->next;
+    struct slab *runs[32] = {NULL}, *rest = list->first, *last = list->last, *next;
+    for (uint32_t count = 0; rest && count < SORTED_MAX; count++) {
+        struct slab *slab = rest;
+        rest = slab->next;
         slab->next = NULL;
         uint32_t i = 0;
         for (; runs[i]; i++) {
@@ -431,6 +445,15 @@ static void sort_by_fullness(struct slab_list *list)
     for (uint32_t i = 0; i < 32; i++)
         sorted = merge_by_fullness(sorted, runs[i]);
     *list = (struct slab_list){NULL, NULL};
+    for (; sorted && !is_sparse(heap, sorted); sorted = next) {
+        next = sorted->next;
+        list_append(list, sorted);
+    }
+    if (rest) {
+        rest->prev = list->last;
+        *(list->last ? &list->last->next : &list->first) = rest;
+        list->last = last;
+    }
     for (; sorted; sorted = next) {
         next = sorted->next;
         list_append(list, sorted);
@@ -439,11 +462,10 @@ static void sort_by_fullness(struct slab_list *list)
 
 void heap_prefer_full(struct heap *heap, bool thorough)
 {
-    for (uint32_t i = 0; i < CLASS_COUNT; i++) {
-        uint32_t average = thorough ? average_fill(&heap->with_room[i]) : 0;
-        heap->sparse_fill[i] = average > FILL_USUAL ? average : FILL_USUAL;
-        sort_by_fullness(&heap->with_room[i]);
-    }
+    uint32_t average = thorough ? average_fill(heap) : 0;
+    heap->sparse_fill = average > FILL_USUAL ? average : FILL_USUAL;
+    for (uint32_t i = 0; i < CLASS_COUNT; i++)
+        sort_by_fullness(heap, &heap->with_room[i]);
 }
 
 bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
@@ -452,9 +474,7 @@ bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size)
         return false;
     const struct slab *slab = slab_of(ptr);
     /* The slab that is being filled would only be moved into itself. */
-    return live_bytes(slab) * FILL_FULL <
-               touched_bytes(slab) * heap->sparse_fill[slab->class_index] &&
-           slab != heap->with_room[slab->class_index].first;
+    return is_sparse(heap, slab) && slab != heap->with_room[slab->class_index].first;
 }
 
 static void give_back_one(struct heap *heap)
@@ -485,8 +505,7 @@ struct heap *heap_create(int node)
     struct heap *heap = mem_alloc_aligned(sizeof *heap, 64);
     memset(heap, 0, sizeof *heap);
     heap->node = node;
-    for (uint32_t i = 0; i < CLASS_COUNT; i++)
-        heap->sparse_fill[i] = FILL_USUAL;
+    heap->sparse_fill = FILL_USUAL;
     heap->used = mem_account_open();
     mem_pool_init(&heap->pool);
     return heap;

@@ -53,11 +53,11 @@ size_t heap_spare(const struct heap *heap);
 /* Bytes of the blocks that are handed out. */
 size_t heap_live(const struct heap *heap);
 
-/* For a round of moving blocks together, so that slabs with few of them become empty. First
- * heap_prefer_full(): from now on the fullest slabs are filled first. Then heap_compact() for each
- * block: a small one in a sparse slab is moved, and its new place returned, else `ptr` itself.
- * Sparse is what has a quarter to spare; for a round that is `thorough`, what is less full than the
- * average of the slabs of its size that are not full: then half of all may have to move. */
+/* For a round of moving blocks together, so that slabs with few of them become empty. First, and
+ * again from time to time, heap_prefer_full(): from now on fuller slabs are filled first. Then
+ * heap_compact() for each block: a small one in a sparse slab is moved, and its new place returned,
+ * else `ptr` itself. Sparse is what has a quarter to spare; for a round that is `thorough`, what is
+ * less full than the average: then half of all may have to move. */
 void heap_prefer_full(struct heap *heap, bool thorough);
 bool heap_is_sparse(const struct heap *heap, const void *ptr, size_t size);
 void *heap_compact(struct heap *heap, void *ptr, size_t size);

@@ -10,6 +10,7 @@
 #include "shards/local/db_data.h"
 
 #define STEP_CELLS 64u       /* moved between two looks at the clock: some 10 us */
+#define ORDER_STEPS 64u      /* between two looks for full slabs to move into */
 #define TICK_CPU_NS 2500000u /* 2.5 % of 100 ms */
 
 struct compact {
@@ -17,6 +18,7 @@ struct compact {
     struct shard *shard;
     bool is_running, is_thorough;
     uint32_t db_index; /* where the round is */
+    uint32_t steps;    /* that it has taken */
     uint64_t position;
     uint64_t cpu_ns_left; /* of this tick */
     size_t left_spare;    /* bytes that the last round left, or less if it has become less */
@@ -28,13 +30,15 @@ static void begin(struct compact *compact, bool thorough)
     compact->is_thorough = thorough;
     compact->db_index = 0;
     compact->position = 0;
-    heap_prefer_full(compact->shard->heap, thorough);
+    compact->steps = 0;
 }
 
 static void step(struct compact *compact)
 {
     struct shard *shard = compact->shard;
     struct keyspace *keyspace = shard->dbs[compact->db_index]->keyspace;
+    if (compact->steps++ % ORDER_STEPS == 0)
+        heap_prefer_full(shard->heap, compact->is_thorough);
     compact->position = keyspace_compact(keyspace, shard->heap, compact->position, STEP_CELLS);
     if (compact->position != KEYSPACE_END)
         return;
