@@ -20,6 +20,7 @@ struct build {
     struct heap *heap;
     const struct codec_limits *limits;
     void *root;
+    struct pack *pack;  /* that a ziplist becomes */
     struct bytes first; /* of a pair: what came before */
     bool has_first;
     int64_t now_ms;
@@ -94,11 +95,31 @@ static struct bytes read_block(struct rdb_reader *reader)
     return lies_right ? bytes : arena_copy(reader->arena, bytes);
 }
 
-/* A whole sound pack, borrowed; NULL otherwise. */
-static const struct pack *read_pack(struct build *build)
+/* A sound pack, of our heap from now on; NULL if there is none. */
+static struct pack *read_pack(struct build *build)
 {
     struct bytes bytes = read_block(build->reader);
-    return build->reader->failed || !pack_is_valid(bytes) ? NULL : (const struct pack *)bytes.ptr;
+    return build->reader->failed || !pack_is_valid(bytes) ? NULL : pack_load(bytes, build->heap);
+}
+
+static bool append_entry(void *context, struct bytes text)
+{
+    struct build *build = context;
+    if (!pack_has_room(build->pack, text.len + PACK_ENTRY_EXTRA_MAX))
+        return false;
+    pack_append(&build->pack, build->heap, text);
+    return true;
+}
+
+/* The same of a ziplist: its entries as a pack. */
+static struct pack *read_ziplist(struct build *build)
+{
+    struct bytes bytes = rdb_read_string(build->reader);
+    build->pack = pack_create(build->heap);
+    if (!build->reader->failed && codec_each_of_ziplist(bytes, append_entry, build))
+        return build->pack;
+    pack_destroy(build->pack, build->heap);
+    return NULL;
 }
 
 /* Does no group of `group_len` entries begin as another does? */
@@ -141,12 +162,6 @@ static bool each_string(struct build *build, uint64_t count, codec_text_fn put)
     return !build->reader->failed;
 }
 
-static bool each_of_ziplist(struct build *build, codec_text_fn put)
-{
-    struct bytes bytes = rdb_read_string(build->reader);
-    return !build->reader->failed && codec_each_of_ziplist(bytes, put, build);
-}
-
 static bool read_scores(struct build *build, bool as_text)
 {
     uint64_t count = rdb_read_count(build->reader, 2);
@@ -163,6 +178,15 @@ static bool read_scores(struct build *build, bool as_text)
 
 /* ---- Lists ---------------------------------------------------------------------------------- */
 
+/* Empty nodes are passed over, as Redis does. */
+static void put_node(struct build *build, struct pack *pack)
+{
+    if (pack_is_empty(pack))
+        pack_destroy(pack, build->heap);
+    else
+        list_put_pack(build->root, build->heap, &build->limits->list, pack);
+}
+
 static bool read_packs(struct build *build)
 {
     uint64_t count = rdb_read_count(build->reader, 2);
@@ -174,11 +198,7 @@ static bool read_packs(struct build *build)
         if (kind == RDB_NODE_PLAIN) {
             put_element(build, bytes);
         } else if (kind == RDB_NODE_PACK && pack_is_valid(bytes)) {
-            struct pack *pack = pack_load(bytes, build->heap);
-            if (pack_is_empty(pack)) /* Redis passes over those, too */
-                pack_destroy(pack, build->heap);
-            else
-                list_put_pack(build->root, build->heap, &build->limits->list, pack);
+            put_node(build, pack_load(bytes, build->heap));
         } else {
             return false;
         }
@@ -189,10 +209,20 @@ static bool read_packs(struct build *build)
 static bool read_ziplists(struct build *build)
 {
     uint64_t count = rdb_read_count(build->reader, 1);
-    for (uint64_t i = 0; i < count; i++)
-        if (!each_of_ziplist(build, put_element))
+    for (uint64_t i = 0; i < count; i++) {
+        struct pack *pack = read_ziplist(build);
+        if (!pack)
             return false;
+        put_node(build, pack);
+    }
     return !build->reader->failed;
+}
+
+/* One ziplist, however large: dealt to nodes anew. */
+static bool read_single_ziplist(struct build *build)
+{
+    struct bytes bytes = rdb_read_string(build->reader);
+    return !build->reader->failed && codec_each_of_ziplist(bytes, put_element, build);
 }
 
 static bool read_list(struct build *build, enum rdb_type type)
@@ -202,7 +232,7 @@ static bool read_list(struct build *build, enum rdb_type type)
     case RDB_LIST:
         return each_string(build, rdb_read_count(build->reader, 1), put_element);
     case RDB_LIST_ZIPLIST:
-        return each_of_ziplist(build, put_element);
+        return read_single_ziplist(build);
     case RDB_LIST_QUICKLIST:
         return read_ziplists(build);
     default:
@@ -225,17 +255,20 @@ static bool read_intset(struct build *build)
     return true;
 }
 
-static bool read_set_pack(struct build *build)
+/* What is too large to be taken as it is, is put anew, and so below. */
+static bool take_set_pack(struct build *build, struct pack *pack)
 {
-    const struct pack *pack = read_pack(build);
-    if (pack && pack_count(pack) <= build->limits->set.text_count) {
-        if (!names_differ(build, pack, 1))
-            return false;
-        build->root = set_of_pack(pack_copy(pack, build->heap), build->heap);
+    if (!pack)
+        return false;
+    bool is_small = pack_count(pack) <= build->limits->set.text_count;
+    if (is_small && names_differ(build, pack, 1)) {
+        build->root = set_of_pack(pack, build->heap);
         return true;
     }
     build->root = set_create(build->heap);
-    return pack && each_of_pack(build, pack, put_member);
+    bool is_sound = !is_small && each_of_pack(build, pack, put_member);
+    pack_destroy(pack, build->heap);
+    return is_sound;
 }
 
 static bool read_set(struct build *build, enum rdb_type type)
@@ -243,35 +276,37 @@ static bool read_set(struct build *build, enum rdb_type type)
     if (type == RDB_SET_INTSET)
         return read_intset(build);
     if (type == RDB_SET_PACK)
-        return read_set_pack(build);
+        return take_set_pack(build, read_pack(build));
     build->root = set_create(build->heap);
     uint64_t count = rdb_read_count(build->reader, 1);
     set_expect(build->root, build->heap, &build->limits->set, count);
     return each_string(build, count, put_member);
 }
 
-/* What is not in order, or too large, is put anew. */
-static bool read_zset_pack(struct build *build)
+/* So is what is not in order. */
+static bool take_zset_pack(struct build *build, struct pack *pack)
 {
-    const struct pack *pack = read_pack(build);
-    if (pack && pack_count(pack) / 2 <= build->limits->zset.member_count &&
-        zset_pairs_are_valid(pack)) {
-        if (!names_differ(build, pack, 2))
-            return false;
-        build->root = zset_of_pack(pack_copy(pack, build->heap), build->heap);
+    if (!pack)
+        return false;
+    bool is_small = pack_count(pack) / 2 <= build->limits->zset.member_count &&
+                    zset_pairs_are_valid(pack);
+    if (is_small && names_differ(build, pack, 2)) {
+        build->root = zset_of_pack(pack, build->heap);
         return true;
     }
     build->root = zset_create(build->heap);
-    return pack && each_of_pack(build, pack, put_score_text) && !build->has_first;
+    bool is_sound = !is_small && each_of_pack(build, pack, put_score_text) && !build->has_first;
+    pack_destroy(pack, build->heap);
+    return is_sound;
 }
 
 static bool read_zset(struct build *build, enum rdb_type type)
 {
     if (type == RDB_ZSET_PACK)
-        return read_zset_pack(build);
-    build->root = zset_create(build->heap);
+        return take_zset_pack(build, read_pack(build));
     if (type == RDB_ZSET_ZIPLIST)
-        return each_of_ziplist(build, put_score_text) && !build->has_first;
+        return take_zset_pack(build, read_ziplist(build));
+    build->root = zset_create(build->heap);
     return read_scores(build, type == RDB_ZSET_TEXT);
 }
 
@@ -301,29 +336,25 @@ static bool read_times(struct build *build)
     return !build->reader->failed;
 }
 
-/* Takes a pack of sound groups whole, if it may stay one; `*out_is_sound` is false when a field is
- * named twice. */
-static bool take_hash_pack(struct build *build, const struct pack *pack, uint32_t group_len,
-                           bool *out_is_sound)
+static bool is_small_hash(const struct build *build, const struct pack *pack, uint32_t group_len)
 {
-    if (pack_count(pack) % group_len != 0 ||
-        pack_count(pack) / group_len > build->limits->hash.field_count)
-        return false;
-    *out_is_sound = names_differ(build, pack, group_len);
-    if (*out_is_sound)
-        build->root = hash_of_pack(pack_copy(pack, build->heap), build->heap,
-                                   group_len == TRIPLE_LEN);
-    return true;
+    return pack_count(pack) % group_len == 0 &&
+           pack_count(pack) / group_len <= build->limits->hash.field_count;
 }
 
-static bool read_hash_pack(struct build *build)
+static bool take_hash_pack(struct build *build, struct pack *pack)
 {
-    const struct pack *pack = read_pack(build);
-    bool is_sound;
-    if (pack && take_hash_pack(build, pack, PAIR_LEN, &is_sound))
-        return is_sound;
+    if (!pack)
+        return false;
+    bool is_small = is_small_hash(build, pack, PAIR_LEN);
+    if (is_small && names_differ(build, pack, PAIR_LEN)) {
+        build->root = hash_of_pack(pack, build->heap, false);
+        return true;
+    }
     build->root = hash_create(build->heap);
-    return pack && each_of_pack(build, pack, put_field_text) && !build->has_first;
+    bool is_sound = !is_small && each_of_pack(build, pack, put_field_text) && !build->has_first;
+    pack_destroy(pack, build->heap);
+    return is_sound;
 }
 
 /* Of Valkey: the time follows the value, and is -1 of a field that lasts for ever. */
@@ -341,22 +372,14 @@ static bool read_valkey_times(struct build *build)
     return !build->reader->failed;
 }
 
-static bool read_pack_times(struct build *build)
+/* Puts the fields of sound triples. */
+static bool each_of_triples(struct build *build, const struct pack *pack)
 {
-    (void)rdb_read_u64(build->reader); /* the first time: it is in the pack as well */
-    const struct pack *pack = read_pack(build);
-    if (!pack || !hash_triples_are_valid(pack))
-        return false;
-    bool is_sound;
-    if (take_hash_pack(build, pack, TRIPLE_LEN, &is_sound))
-        return is_sound;
-    build->root = hash_create(build->heap);
     char field_scratch[PACK_SCRATCH], value_scratch[PACK_SCRATCH];
     for (uint32_t at = pack_first(pack); at != PACK_NONE;) {
         uint32_t value_at = pack_next(pack, at), time_at = pack_next(pack, value_at);
-        int64_t at_ms;
-        if (!pack_get_int(pack, time_at, &at_ms) || (at_ms && !is_time(at_ms)) ||
-            !put_field(build, pack_view(pack, at, field_scratch),
+        int64_t at_ms = pack_get(pack, time_at).number;
+        if (!put_field(build, pack_view(pack, at, field_scratch),
                        pack_view(pack, value_at, value_scratch), at_ms ? at_ms : HASH_NO_TTL))
             return false;
         at = pack_next(pack, time_at);
@@ -364,16 +387,34 @@ static bool read_pack_times(struct build *build)
     return true;
 }
 
+static bool read_pack_times(struct build *build)
+{
+    (void)rdb_read_u64(build->reader); /* the first time: it is in the pack as well */
+    struct pack *pack = read_pack(build);
+    if (!pack)
+        return false;
+    bool is_valid = hash_triples_are_valid(pack);
+    bool is_small = is_valid && is_small_hash(build, pack, TRIPLE_LEN);
+    if (is_small && names_differ(build, pack, TRIPLE_LEN)) {
+        build->root = hash_of_pack(pack, build->heap, true);
+        return true;
+    }
+    build->root = hash_create(build->heap);
+    bool is_sound = is_valid && !is_small && each_of_triples(build, pack);
+    pack_destroy(pack, build->heap);
+    return is_sound;
+}
+
 static bool read_hash(struct build *build, enum rdb_type type)
 {
     if (type == RDB_HASH_PACK)
-        return read_hash_pack(build);
+        return take_hash_pack(build, read_pack(build));
+    if (type == RDB_HASH_ZIPLIST)
+        return take_hash_pack(build, read_ziplist(build));
     if (type == RDB_HASH_PACK_TIMES)
         return read_pack_times(build);
     build->root = hash_create(build->heap);
     switch (type) {
-    case RDB_HASH_ZIPLIST:
-        return each_of_ziplist(build, put_field_text) && !build->has_first;
     case RDB_HASH_ZIPMAP: {
         struct bytes bytes = rdb_read_string(build->reader);
         return !build->reader->failed && codec_each_of_zipmap(bytes, put_field_text, build) &&

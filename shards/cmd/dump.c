@@ -155,10 +155,10 @@ static enum status cmd_restore(struct call *call)
     TRY(read_value(call, payload, version, &value));
 
     int64_t expire_at_ms = restore.ttl_ms ? restore.ttl_ms : DB_NO_EXPIRE;
-    if (restore.ttl_ms && !restore.is_absolute &&
-        __builtin_add_overflow(restore.ttl_ms, call_now_ms(call), &expire_at_ms))
-        expire_at_ms = INT64_MAX;
-    if (restore.ttl_ms && expire_at_ms <= call_now_ms(call)) {
+    /* A time beyond the last one is past, as it is to Redis. */
+    bool is_past = restore.ttl_ms && !restore.is_absolute &&
+                   __builtin_add_overflow(restore.ttl_ms, call_now_ms(call), &expire_at_ms);
+    if (is_past || (restore.ttl_ms && expire_at_ms <= call_now_ms(call))) {
         codec_drop(&value, db_heap(call->db));
         (void)db_delete(call->db, key);
     } else {

@@ -167,6 +167,17 @@ group = fields_by({b"pending": pending, b"consumers": each_by(consumer)})
 stream = fields_by({b"groups": each_by(group)})
 
 
+# Values that have one form only, strings, intsets and small hashes, are dumped as the same bytes.
+SAME_WHEN_DUMPED = (0, 11, 16)
+
+
+def dumped(words, ours, theirs):
+    """Both are a payload."""
+    if ours.kind != "$" or theirs.kind != "$":
+        return False
+    return theirs.value[0] not in SAME_WHEN_DUMPED or ours.value == theirs.value
+
+
 def hello(words, ours, theirs):
     """The same fields, the same protocol; version, server and id are each server's own."""
     left, right = ours.elements(), theirs.elements()
@@ -228,6 +239,7 @@ RULES = {
     "OBJECT IDLETIME": shape,  # Redis: of a shared number it is anybody's
     "TIME": shape,
     "HELLO": hello,
+    "DUMP": dumped,
     # What commands there are is each server's own; command_info.py looks at those that both have.
     "COMMAND": anything,
     "COMMAND INFO": anything,

@@ -6,6 +6,8 @@ upper-case words stand for themselves, [a | b] is optional, (a | b) is not, x ..
 
 import re
 
+from compat import payloads
+
 # Times are far ahead or past, so that no key ends while the servers are compared.
 PATTERNS = """
 GET key                         | 3
@@ -198,6 +200,9 @@ FLUSHDB [ASYNC | SYNC]          | 0.2
 FLUSHALL [ASYNC | SYNC]         | 0.1
 SWAPDB db db                    | 0.5
 OBJECT ENCODING key             | 2
+DUMP any_key                    | 2
+RESTORE any_key restore_ttl payload [REPLACE] [ABSTTL] [IDLETIME small | FREQ small] | 3
+RESTORE any_key restore_ttl payload REPLACE | 3
 OBJECT (FREQ | IDLETIME | REFCOUNT) key
 PING [value]
 ECHO value
@@ -513,6 +518,17 @@ class Model:
 
     def age(self):
         return self.rng.choice([0, 5 * 10**6, 10**15, -1, -(2**63), 2**63 - 1, b"x"])
+
+    def any_key(self):
+        """Of any type: mostly another one than that of the payload."""
+        kinds = [KEYS, HLL_KEYS, LIST_KEYS, SET_KEYS, ZSET_KEYS, LEX_KEYS, STREAM_KEYS, HASH_KEYS]
+        return self.rng.choice(self.rng.choice(kinds))
+
+    def restore_ttl(self):
+        return 0 if self.rng.random() < 0.6 else self.rng.choice([self.ms, self.at_ms])()
+
+    def payload(self):
+        return self.rng.choice(payloads.WRONG if self.rng.random() < 0.1 else payloads.SOUND)
 
     def hash_key(self):
         return self.rng.choice(HASH_KEYS) if self.rng.random() < 0.9 else self.key()

@@ -137,3 +137,17 @@ Test(rdb, doubles_come_back_bit_by_bit)
     (void)rdb_read_text_double(&reader);
     cr_assert(reader.failed);
 }
+
+Test(rdb, a_compressed_string_becomes_no_longer_than_allowed)
+{
+    char same[1000];
+    memset(same, 'a', sizeof(same));
+    rdb_write_string(&out, bytes_of(same, sizeof(same)), true);
+    struct rdb_reader reader = reader_of(buf_bytes(&out));
+    reader.unpacked_max = sizeof(same);
+    cr_assert_eq(rdb_read_string(&reader).len, sizeof(same));
+    reader = reader_of(buf_bytes(&out));
+    reader.unpacked_max = sizeof(same) - 1;
+    cr_assert_eq(rdb_read_string(&reader).len, 0);
+    cr_assert(reader.failed);
+}
