@@ -36,6 +36,7 @@
     FAMILY(stream_pending_commands, "stream")                                                      \
     FAMILY(stream_claim_commands, "stream")                                                        \
     FAMILY(stream_delete_ref_commands, "stream")                                                   \
+    FAMILY(sort_commands, "generic")                                                               \
     FAMILY(dump_commands, "generic")                                                               \
     FAMILY(key_commands, "generic")                                                                \
     FAMILY(expire_commands, "generic")                                                             \

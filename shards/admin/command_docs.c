@@ -105,8 +105,22 @@ static void reply_tips(struct reply *reply, const char *tips)
     reply_set_at(reply, mark, count);
 }
 
+static void reply_unknown(struct reply *reply, const char *part)
+{
+    reply_bulk_text(reply, part);
+    reply_map(reply, 2);
+    reply_bulk_text(reply, "type");
+    reply_bulk_text(reply, "unknown");
+    reply_bulk_text(reply, "spec");
+    reply_map(reply, 0);
+}
+
 static void reply_begin_search(struct reply *reply, const struct key_spec *spec)
 {
+    if (spec->is_unknown) {
+        reply_unknown(reply, "begin_search");
+        return;
+    }
     reply_bulk_text(reply, "begin_search");
     reply_map(reply, 2);
     reply_bulk_text(reply, "type");
@@ -125,6 +139,10 @@ static void reply_begin_search(struct reply *reply, const struct key_spec *spec)
 static void reply_find_keys(struct reply *reply, const struct key_spec *spec)
 {
     int step = spec->step ? spec->step : 1;
+    if (spec->is_unknown) {
+        reply_unknown(reply, "find_keys");
+        return;
+    }
     reply_bulk_text(reply, "find_keys");
     reply_map(reply, 2);
     reply_bulk_text(reply, "type");
@@ -196,6 +214,15 @@ struct spec_cursor {
     uint32_t index, used;
 };
 
+/* The specification of the keys that patterns name, KEY_SPEC_MAX where there is none. */
+static uint32_t pattern_spec(const struct command *command)
+{
+    uint32_t index = 0;
+    while (index < KEY_SPEC_MAX && !command->keys[index].is_unknown)
+        index++;
+    return index;
+}
+
 static uint32_t next_spec(struct spec_cursor *cursor)
 {
     const struct key_spec *spec = &cursor->command->keys[cursor->index];
@@ -206,6 +233,8 @@ static uint32_t next_spec(struct spec_cursor *cursor)
     if (++cursor->used >= covers && has_next) {
         cursor->index++;
         cursor->used = 0;
+        if (cursor->index == pattern_spec(cursor->command))
+            cursor->index++;
     }
     return index;
 }
@@ -225,6 +254,10 @@ static void reply_arg(struct reply *reply, const struct syntax_arg *arg, struct 
     }
     if (arg->type == SYNTAX_KEY && cursor->command->keys[0].flags) {
         reply_number_field(reply, "key_spec_index", next_spec(cursor));
+        pairs++;
+    }
+    if (arg->type == SYNTAX_PATTERN && pattern_spec(cursor->command) < KEY_SPEC_MAX) {
+        reply_number_field(reply, "key_spec_index", pattern_spec(cursor->command));
         pairs++;
     }
     if (arg->token.len) {

@@ -86,7 +86,6 @@ static const struct option_word propagation_words[] = {
 #define MODULES "modules are not supported"
 #define PUBSUB "channels are not built yet"
 #define TRACKING "client-side caching is not built yet"
-#define LOCALE "strings are compared as bytes"
 #define NO_COMPRESSION "lists are not compressed in memory"
 #define DEFRAG "defragmentation is not built yet"
 #define SLICES "long work is always done in slices beside the commands"
@@ -309,7 +308,7 @@ static const struct option rows[] = {
     {"use-exit-on-panic", NULL, OPTION_BOOL, HI | ID, .note = DEBUGGING},
     {"watchdog-period", NULL, OPTION_NUMBER, HI | ID, RANGE(0, INT_MAX), .note = DEBUGGING},
     {"ignore-warnings", NULL, OPTION_TEXT, ID, .note = NO_KERNEL_BUG},
-    {"locale-collate", NULL, OPTION_TEXT, ID, .check_text = check_locale, .note = LOCALE},
+    {"locale-collate", NULL, OPTION_TEXT, 0, FIELD(locale_collate), .check_text = check_locale},
     {"shutdown-timeout", NULL, OPTION_NUMBER, ID, RANGE(0, INT_MAX), .number = 10, .note = REPLICAS},
     {"shutdown-on-sigint", NULL, OPTION_WORDS, OPTION_MULTI | ID, .words = shutdown_words, .check_number = check_shutdown, .note = NO_WAIT},
     {"shutdown-on-sigterm", NULL, OPTION_WORDS, OPTION_MULTI | ID, .words = shutdown_words, .check_number = check_shutdown, .note = NO_WAIT},

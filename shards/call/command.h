@@ -119,6 +119,7 @@ struct key_spec {
      * -1 the last word), each `step`-th, at most 1/limit of the words if limit > 1. KEY_COUNT: the
      * word at `last` (relative) holds their count, the first key is at `first` (relative). */
     bool counted;
+    bool is_unknown; /* where they are only find_keys can say, or nobody */
     int16_t last, step, limit, first;
 };
 #define KEY_SPEC_MAX 4
@@ -146,6 +147,9 @@ struct command {
     uint32_t acl;
     struct key_spec keys[KEY_SPEC_MAX];
     find_keys_fn find_keys;
+    /* Do these words make it touch keys beyond those? It then runs over all shards together. May be
+     * NULL. */
+    bool (*needs_all)(const struct bytes *args, uint32_t arg_count);
     const struct command *subcommands; /* ended by a zero row; the container itself has no `run` */
     /* Documentation. `syntax` is Redis's notation without the name: "key [NX | XX] [EX seconds]";
      * COMMAND DOCS' arguments are derived from it. `group` is COMMAND DOCS' word, "" takes it from

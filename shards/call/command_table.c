@@ -238,7 +238,7 @@ static uint32_t derived_acl(const struct command *row)
 
 static bool is_plain_range(const struct key_spec *spec)
 {
-    return !spec->keyword && !spec->counted;
+    return !spec->keyword && !spec->counted && !spec->is_unknown;
 }
 
 static uint32_t spec_count(const struct command *row)
@@ -471,7 +471,8 @@ static int search_keys(const struct command *command, const struct bytes *args, 
     bool exact = command->keys[0].flags != 0 && !asks_itself; /* the specifications say it all */
     for (const struct key_spec *spec = command->keys;
          exact && spec < command->keys + KEY_SPEC_MAX && spec->flags; spec++) {
-        if (command->find_keys && spec->flags & (KEY_INCOMPLETE | KEY_VARIABLE_FLAGS)) {
+        if (command->find_keys &&
+            (spec->is_unknown || spec->flags & (KEY_INCOMPLETE | KEY_VARIABLE_FLAGS))) {
             exact = false;
             break;
         }

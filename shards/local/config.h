@@ -93,6 +93,7 @@ struct config {
     struct set_limits set_limits;
     struct stream_limits stream_limits;
     bool rdb_compression; /* DUMP */
+    const char *locale_collate; /* SORT ALPHA: its order; "": the environment says */
     int64_t hll_sparse_max_bytes;
     int64_t list_max_listpack_size; /* as core/type/list.h reads it */
     bool lazyfree_user_flush;       /* FLUSHALL, FLUSHDB without a word: ASYNC */

@@ -98,8 +98,9 @@ void multi_queue(struct session *session, const struct command *command, const s
 static void add_shards(struct home *home, struct multi *multi, const struct multi_call *call,
                        struct shard_set *set)
 {
-    enum plan plan = call->command->plan;
-    if (plan == PLAN_ALL || plan == PLAN_WALK) {
+    const struct command *command = call->command;
+    if (command->plan == PLAN_ALL || command->plan == PLAN_WALK ||
+        (command->needs_all && command->needs_all(call->args, call->arg_count))) {
         shard_set_fill(set, home->server->shard_count);
         return;
     }

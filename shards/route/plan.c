@@ -134,7 +134,14 @@ static void find_shards(struct home *home, struct arena *arena, struct planned *
     plan->key_index = (uint16_t)index[0];
     plan->shard = slot_map[plan->key.slot];
     plan->where = WHERE_ONE;
-    if (home->server->shard_count == 1 || count == 1)
+    if (home->server->shard_count == 1)
+        return;
+    if (plan->command->needs_all && plan->command->needs_all(plan->args.words, plan->args.count)) {
+        shard_set_fill(&plan->set, home->server->shard_count);
+        plan->where = WHERE_TOGETHER;
+        return;
+    }
+    if (count == 1)
         return;
     shard_set_add(&plan->set, plan->shard);
     for (int i = 1; i < count; i++) {
