@@ -292,3 +292,20 @@ Test(chain, knows_the_bytes_of_its_data)
     chain_push_last(&chain, heap, &hundred_bytes, bytes_of(large, sizeof large));
     cr_expect_eq(chain_data_bytes(&chain), 2 * PACK_EMPTY_LEN + 5 * 2 + sizeof large);
 }
+
+Test(chain, shows_its_nodes_in_order)
+{
+    cr_assert_null(chain_next_node(&chain, NULL));
+    push_numbers(&four, 6);
+    char large[9000] = "large";
+    chain_push_last(&chain, heap, &four, bytes_of(large, sizeof large));
+    struct bytes plain = {0};
+    const struct chain_node *node = chain_next_node(&chain, NULL);
+    cr_assert_eq(pack_count(chain_node_pack(node, &plain)), 4);
+    node = chain_next_node(&chain, node);
+    cr_assert_eq(pack_count(chain_node_pack(node, &plain)), 2);
+    node = chain_next_node(&chain, node);
+    cr_assert_null(chain_node_pack(node, &plain));
+    cr_assert(bytes_equal(plain, bytes_of(large, sizeof large)));
+    cr_assert_null(chain_next_node(&chain, node));
+}

@@ -7,6 +7,7 @@
 #include "core/base/fingerprint.h"
 #include "core/base/heap.h"
 #include "core/base/rng.h"
+#include "core/ds/intset.h"
 
 static const struct set_limits limits = {.number_count = 512, .text_count = 128, .text_len = 64};
 static struct heap *heap;
@@ -401,4 +402,24 @@ Test(set, takes_at_most_36_bytes_for_a_member_of_16)
     cr_assert_leq(bytes, 36u * 200000, "%zu bytes a member", bytes / 200000);
 #endif
     cr_assert_geq(bytes, 17u * 200000);
+}
+
+Test(set, can_be_made_of_an_intset_and_of_a_pack)
+{
+    struct intset *numbers = intset_create(heap);
+    cr_assert(intset_add(&numbers, heap, 5));
+    struct set *made = set_of_intset(numbers, heap);
+    cr_assert(set_has(made, BYTES("5")));
+    cr_assert_eq(set_intset(made), numbers);
+    cr_assert_null(set_pack(made));
+    cr_assert(set_ops.free_some(made, heap, SIZE_MAX));
+
+    struct pack *pack = pack_create(heap);
+    pack_append(&pack, heap, BYTES("a"));
+    made = set_of_pack(pack, heap);
+    cr_assert(set_has(made, BYTES("a")));
+    cr_assert_eq(set_pack(made), pack);
+    cr_assert_null(set_intset(made));
+    set_validate(made);
+    cr_assert(set_ops.free_some(made, heap, SIZE_MAX));
 }

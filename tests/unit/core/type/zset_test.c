@@ -340,3 +340,41 @@ Test(zset, takes_few_bytes_an_element)
     double bytes = (double)zset_ops.bytes(zset) / MEMBERS;
     cr_assert_leq(bytes, 59, "%.1f bytes for a member of 17", bytes);
 }
+
+/* member, score, member, score, ... */
+static struct pack *pack_of_words(const char *const *words, size_t count)
+{
+    struct pack *pack = pack_create(heap);
+    for (size_t i = 0; i < count; i++)
+        pack_append(&pack, heap, bytes_from_text(words[i]));
+    return pack;
+}
+
+static bool are_valid(const char *const *words, size_t count)
+{
+    struct pack *pack = pack_of_words(words, count);
+    bool are = zset_pairs_are_valid(pack);
+    pack_destroy(pack, heap);
+    return are;
+}
+
+Test(zset, can_be_made_of_a_pack_of_pairs_in_order)
+{
+    const char *const words[] = {"b", "-inf", "5", "1", "a", "1.5", "b2", "1.5"};
+    cr_assert(are_valid(words, 8));
+    cr_assert(are_valid(words, 0));
+    struct zset *made = zset_of_pack(pack_of_words(words, 8), heap);
+    zset_validate(made);
+    cr_assert_eq(zset_count(made), 4);
+    cr_assert(zset_ops.free_some(made, heap, SIZE_MAX));
+}
+
+Test(zset, knows_pairs_that_are_none)
+{
+    cr_assert_not(are_valid((const char *const[]){"a", "1", "b"}, 3), "half a pair");
+    cr_assert_not(are_valid((const char *const[]){"a", "x"}, 2), "no score");
+    cr_assert_not(are_valid((const char *const[]){"a", "nan"}, 2), "not a number");
+    cr_assert_not(are_valid((const char *const[]){"a", "2", "b", "1"}, 4), "scores fall");
+    cr_assert_not(are_valid((const char *const[]){"b", "1", "a", "1"}, 4), "members fall");
+    cr_assert_not(are_valid((const char *const[]){"a", "1", "a", "1"}, 4), "twice the same");
+}
