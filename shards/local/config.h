@@ -92,7 +92,7 @@ struct config {
     struct zset_limits zset_limits;
     struct set_limits set_limits;
     struct stream_limits stream_limits;
-    bool rdb_compression; /* DUMP */
+    bool rdb_compression;       /* DUMP */
     const char *locale_collate; /* SORT ALPHA: its order; "": the environment says */
     int64_t hll_sparse_max_bytes;
     int64_t list_max_listpack_size; /* as core/type/list.h reads it */

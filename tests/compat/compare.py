@@ -196,7 +196,15 @@ def anything(words, ours, theirs):
     return True
 
 
+def sort(words, ours, theirs):
+    """Elements of a set that weigh the same have no order."""
+    by = any(word.upper() == b"BY" for word in words)
+    return unordered(words, ours, theirs) if by and ours.kind == "*" else ours.raw == theirs.raw
+
+
 RULES = {
+    "SORT": sort,
+    "SORT_RO": sort,
     "KEYS": unordered,
     "SCAN": scan,
     "HGETALL": unordered_pairs,

@@ -82,6 +82,12 @@ LSET list_key index element     | 3
 LINSERT list_key (BEFORE | AFTER) element element | 3
 LREM list_key small element     | 2
 LTRIM list_key index index
+SORT list_key ALPHA [LIMIT index small] [GET sort_get] [GET sort_get] [ASC | DESC] | 2
+SORT set_key ALPHA [LIMIT index small] [GET sort_get] [DESC]
+SORT list_key BY sort_by ALPHA [GET sort_get] [DESC] | 2
+SORT list_key ALPHA [GET sort_get] STORE list_key | 2
+SORT set_key BY no_order [GET sort_get] STORE list_key
+SORT_RO list_key [BY no_order] ALPHA [GET sort_get]
 LMOVE list_key list_key (LEFT | RIGHT) (LEFT | RIGHT) | 3
 RPOPLPUSH list_key list_key     | 2
 HSET hash_key field_value ...   | 5
@@ -411,6 +417,16 @@ class Model:
     def zset_key(self):
         return self.rng.choice(ZSET_KEYS)
 
+    def sort_by(self):
+        """What every list's element has or has not: some of these name keys of another type."""
+        return self.rng.choice([b"k*", b"*", b"hash*->f1", b"h*->*", b"none*", b"*k", b"k*->"])
+
+    def sort_get(self):
+        return self.rng.choice([b"#", b"#", b"k*", b"*", b"hash*->f1", b"h*->f", b"none", b"##"])
+
+    def no_order(self):
+        return self.rng.choice([b"nosort", b"", b"x->y"])
+
     def any_zset(self):
         return self.zset_key() if self.rng.random() < 0.95 else self.key()
 
@@ -433,7 +449,9 @@ class Model:
         return self.rng.choice(SCORES) if self.rng.random() < 0.97 else self.rng.choice(ODD)
 
     def score_member(self):
-        return [digits(self.score()), digits(self.member())]
+        """Not -0: whether a sorted set tells it from 0 depends on its encoding, and so on the version."""
+        score = self.score()
+        return [b"0" if score == b"-0" else digits(score), digits(self.member())]
 
     def zero_member(self):
         return [b"0", digits(self.member())]
