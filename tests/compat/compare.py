@@ -167,8 +167,9 @@ group = fields_by({b"pending": pending, b"consumers": each_by(consumer)})
 stream = fields_by({b"groups": each_by(group)})
 
 
-# Values that have one form only, strings, intsets and small hashes, are dumped as the same bytes.
-SAME_WHEN_DUMPED = (0, 11, 16)
+# Strings, large sorted sets, intsets and small hashes have one form only. Not so what has an order of
+# its own, nodes of a list, digits of scores in a listpack, or times of consumers.
+SAME_WHEN_DUMPED = (0, 5, 11, 16)
 
 
 def dumped(words, ours, theirs):
