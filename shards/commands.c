@@ -24,6 +24,8 @@
     FAMILY(zset_range_commands, "sorted-set")                                                      \
     FAMILY(zset_pick_commands, "sorted-set")                                                       \
     FAMILY(zset_algebra_commands, "sorted-set")                                                    \
+    FAMILY(geo_commands, "geo")                                                                    \
+    FAMILY(geo_search_commands, "geo")                                                             \
     FAMILY(bits_commands, "bitmap")                                                                \
     FAMILY(bits_field_commands, "bitmap")                                                          \
     FAMILY(hll_commands, "hyperloglog")                                                            \

@@ -88,6 +88,15 @@ SORT list_key BY sort_by ALPHA [GET sort_get] [DESC] | 2
 SORT list_key ALPHA [GET sort_get] STORE list_key | 2
 SORT set_key BY no_order [GET sort_get] STORE list_key
 SORT_RO list_key [BY no_order] ALPHA [GET sort_get]
+GEOADD geo_key [NX | XX] [CH] place_member ... | 4
+GEOPOS geo_key member ...
+GEODIST geo_key member member [unit]
+GEOHASH geo_key member ...
+GEOSEARCH geo_key geo_center geo_shape [ASC | DESC] [WITHDIST] [WITHHASH] [WITHCOORD] | 2
+GEOSEARCH geo_key geo_center geo_shape COUNT small ANY
+GEOSEARCHSTORE geo_key geo_key geo_center geo_shape [STOREDIST]
+GEORADIUS geo_key degrees degrees score unit [WITHDIST] [ASC | DESC] [STORE geo_key]
+GEORADIUSBYMEMBER geo_key member score unit [STOREDIST geo_key]
 LMOVE list_key list_key (LEFT | RIGHT) (LEFT | RIGHT) | 3
 RPOPLPUSH list_key list_key     | 2
 HSET hash_key field_value ...   | 5
@@ -416,6 +425,29 @@ class Model:
 
     def zset_key(self):
         return self.rng.choice(ZSET_KEYS)
+
+    def geo_key(self):
+        return self.rng.choice([b"geo", b"{t}geo", self.any_zset()])
+
+    def degrees(self):
+        return self.rng.choice([b"0", b"13.361389", b"38.115556", b"-85.05112878", b"85.1", b"-179.9", b"15", b"37.5", b"x"])
+
+    def place_member(self):
+        return [self.degrees(), self.degrees(), digits(self.member())]
+
+    def unit(self):
+        return self.rng.choice([b"m", b"km", b"KM", b"ft", b"mi", b"mile"])
+
+    def geo_center(self):
+        if self.rng.random() < 0.5:
+            return [b"FROMMEMBER", digits(self.member())]
+        return [b"FROMLONLAT", self.degrees(), self.degrees()]
+
+    def geo_shape(self):
+        length = self.rng.choice([b"0", b"1", b"100", b"5000", b"300000", b"1e7", b"-1", b"x"])
+        if self.rng.random() < 0.5:
+            return [b"BYRADIUS", length, self.unit()]
+        return [b"BYBOX", length, b"500", self.unit()]
 
     def sort_by(self):
         """What every list's element has or has not: some of these name keys of another type."""
