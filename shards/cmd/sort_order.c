@@ -4,7 +4,7 @@
  * Numbers are compared as doubles; equal ones by the bytes of the elements. Texts are compared by
  * the collation that `locale-collate` names (the environment's, if it names none), but by their
  * bytes if the result is stored, which must not depend on the machine. Elements that are equal keep
- * the order in which they were.
+ * the order in which they were, as far as qsort() keeps it.
  */
 #include <errno.h>
 #include <locale.h>
@@ -74,17 +74,21 @@ struct bytes sort_look_up(struct call *call, struct bytes pattern, struct bytes 
 /* ---- Weights
  * ---------------------------------------------------------------------------------------- */
 
-/* Redis's reading of a weight: strtod's, of all of the text up to a zero byte. */
-static bool to_score(struct bytes text, double *out)
+/* A copy that ends with a zero byte, for functions of the C library. */
+static char *terminated(struct arena *arena, struct bytes text)
 {
-    char digits[256];
-    if (text.len >= sizeof(digits))
-        return false;
-    memcpy(digits, text.ptr, text.len);
-    digits[text.len] = 0;
+    char *copy = arena_alloc(arena, text.len + 1);
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = 0;
+    return copy;
+}
+
+/* Redis's reading of a weight: strtod's, of all of the text up to a zero byte. */
+static bool to_score(struct call *call, struct bytes text, double *out)
+{
     char *end;
     errno = 0;
-    *out = strtod(digits, &end);
+    *out = strtod(terminated(call->arena, text), &end);
     return *end == 0 && errno != ERANGE && !isnan(*out);
 }
 
@@ -97,7 +101,7 @@ static bool weigh(struct call *call, const struct sort *sort, struct sort_item *
         item->weight = weight;
         return true;
     }
-    return to_score(weight, &item->score);
+    return to_score(call, weight, &item->score);
 }
 
 /* ---- Comparing
@@ -113,7 +117,7 @@ static int compare_texts(const struct order *order, struct bytes a, struct bytes
 {
     if (!order->locale)
         return bytes_compare(a, b);
-    return strcoll_l(a.ptr, b.ptr, order->locale); /* both are terminated: terminate() */
+    return strcoll_l(a.ptr, b.ptr, order->locale); /* both are terminated */
 }
 
 static int compare(const void *a_at, const void *b_at, void *context)
@@ -132,17 +136,6 @@ static int compare(const void *a_at, const void *b_at, void *context)
     return order->sort->is_descending ? -result : result;
 }
 
-/* For strcoll. */
-static void terminate(struct arena *arena, struct sort_item *item)
-{
-    if (!item->weight.ptr)
-        return;
-    char *text = arena_alloc(arena, item->weight.len + 1);
-    memcpy(text, item->weight.ptr, item->weight.len);
-    text[item->weight.len] = 0;
-    item->weight.ptr = text;
-}
-
 void sort_items(struct call *call, const struct sort *sort, struct sort_item *items, size_t count,
                 bool *out_are_numbers)
 {
@@ -155,7 +148,8 @@ void sort_items(struct call *call, const struct sort *sort, struct sort_item *it
     if (sort->is_alpha && !sort->store_index) {
         order.locale = newlocale(LC_COLLATE_MASK, call->config->locale_collate, (locale_t)0);
         for (size_t i = 0; order.locale && i < count; i++)
-            terminate(call->arena, &items[i]);
+            if (items[i].weight.ptr)
+                items[i].weight.ptr = terminated(call->arena, items[i].weight);
     }
     qsort_r(items, count, sizeof(*items), compare, &order);
     if (order.locale)
