@@ -194,6 +194,7 @@ class Replay:
             restores = [
                 [b"RESTORE", name, b"%d" % end, reply.value, b"REPLACE", b"ABSTTL"]
                 for name, end, reply in zip(names, ends, dumped)
+                if reply.value is not None  # its time has just come
             ]
             for words, reply in zip(restores, side.ask(Unit(AUDITOR, restores))):
                 if getattr(reply, "raw", reply) != b"+OK\r\n":
