@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "core/base/bytes.h"
 #include "core/base/heap.h"
 #include "core/base/rng.h"
 #include "core/os/task.h"
@@ -22,8 +23,13 @@ struct expire;
 struct compact;
 struct evict;
 struct lazyfree;
+struct shard;
 struct waits;
 struct watches;
+
+/* What happened to a key; `event` is Redis's name for it. */
+typedef void (*shard_event_fn)(struct shard *shard, uint16_t db_index, const char *event,
+                               struct bytes key);
 
 struct shard {
     uint16_t id;
@@ -39,6 +45,7 @@ struct shard {
     struct lazyfree *lazyfree;
     struct compact *compact;
     struct db_observer *observers;
+    shard_event_fn on_event; /* for keyspace events that the settings ask for; or NULL */
     struct watches *watches;
     struct waits *waits;
     bool has_ready; /* waits: a key that somebody waits for has changed */
