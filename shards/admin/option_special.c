@@ -13,7 +13,6 @@
 #include "core/base/num.h"
 #include "shards/admin/config_copy.h"
 #include "shards/admin/proc_title.h"
-#include "shards/local/event.h"
 
 #define OOM_SCORE_MAX 2000
 
@@ -226,7 +225,11 @@ const struct option_special option_percentiles = {set_percentiles, get_percentil
 /* ---- notify-keyspace-events ---------------------------------------------------------------------
  */
 
-static const char event_letters[] = EVENT_LETTERS;
+/* A bit for each letter, in the order in which they are shown; those before EVENTS_ALL make up A.
+ */
+static const char event_letters[] = "g$lshzxetdnKEm";
+#define EVENTS_ALL ((1 << 10) - 1)
+#define EVENT_NEW (1 << 10) /* n is shown only beside single classes */
 
 static bool set_keyspace_events(const struct option *option, struct config *config,
                                 const struct bytes *words, uint32_t count,
@@ -234,28 +237,28 @@ static bool set_keyspace_events(const struct option *option, struct config *conf
 {
     if (count != 1)
         return option_fail(error, "wrong number of arguments");
-    uint32_t events = 0;
+    int64_t bits = 0;
     for (size_t i = 0; i < words[0].len; i++) {
         char c = words[0].ptr[i];
         const char *letter = c ? strchr(event_letters, c) : NULL;
         if (c != 'A' && !letter)
             return option_fail(error, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
-        events |= c == 'A' ? EVENT_ALL : 1u << (letter - event_letters);
+        bits |= c == 'A' ? EVENTS_ALL : 1 << (letter - event_letters);
     }
-    config->notify_events = events;
+    config->kept[option_index(option)].number = bits;
     return true;
 }
 
 static void get_keyspace_events(const struct option *option, const struct config *config,
                                 struct buf *out)
 {
-    uint32_t events = config->notify_events;
-    if ((events & EVENT_ALL) == EVENT_ALL) {
+    int64_t bits = config->kept[option_index(option)].number;
+    if ((bits & EVENTS_ALL) == EVENTS_ALL) {
         buf_add_char(out, 'A');
-        events &= ~(EVENT_ALL | EVENT_NEW); /* n is shown only beside single classes */
+        bits &= ~(int64_t)(EVENTS_ALL | EVENT_NEW);
     }
     for (const char *letter = event_letters; *letter; letter++)
-        if (events >> (letter - event_letters) & 1)
+        if (bits >> (letter - event_letters) & 1)
             buf_add_char(out, *letter);
 }
 

@@ -84,6 +84,7 @@ static const struct option_word propagation_words[] = {
 #define ACL_RULES "ACL rules are not built yet"
 #define SCRIPTS "scripts are not built yet"
 #define MODULES "modules are not supported"
+#define PUBSUB "channels are not built yet"
 #define TRACKING "client-side caching is not built yet"
 #define NO_COMPRESSION "lists are not compressed in memory"
 #define DEFRAG "defragmentation is not built yet"
@@ -348,7 +349,7 @@ static const struct option rows[] = {
     {"hll-sparse-max-bytes", NULL, OPTION_MEMORY, UN, FIELD(hll_sparse_max_bytes), RANGE(0, LONG_MAX), .number = 3000},
     {"stream-node-max-bytes", NULL, OPTION_MEMORY, UN, FIELD(stream_limits.node_bytes), RANGE(0, LONG_MAX), .number = 4096},
     {"stream-node-max-entries", NULL, OPTION_NUMBER, 0, FIELD(stream_limits.node_entries), RANGE(0, LLONG_MAX), .number = 100},
-    {"notify-keyspace-events", NULL, OPTION_SPECIAL, 0, .special = &option_keyspace_events},
+    {"notify-keyspace-events", NULL, OPTION_SPECIAL, ID, .special = &option_keyspace_events, .note = PUBSUB},
     {"sanitize-dump-payload", NULL, OPTION_WORD, ID, .words = sanitize_words, .note = DUMPS},
 
     /* Watching. */

@@ -25,7 +25,7 @@ static bool counts_frequency(const struct config *config)
 /* The value to look at; NULL, and null replied, when there is none. */
 static const struct value *look(struct call *call)
 {
-    const struct value *value = db_inspect(call_db(call, KEY_INDEX), call_key(call, KEY_INDEX));
+    const struct value *value = db_examine(call_db(call, KEY_INDEX), call_key(call, KEY_INDEX));
     if (!value)
         reply_null(call->reply);
     return value;

@@ -109,7 +109,6 @@ struct config {
     bool latency_tracking;
     double latency_percentiles[CONFIG_PERCENTILES_MAX];
     uint32_t latency_percentile_count;
-    uint32_t notify_events; /* EVENT_* */
 
     /* The process */
     uint32_t loglevel; /* enum log_level */

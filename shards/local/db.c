@@ -120,18 +120,6 @@ void db_announce(struct db *db, const struct key *key)
     before_change(db, key);
 }
 
-static inline void tell_event(struct db *db, uint32_t class, const char *event, struct bytes name)
-{
-    struct shard *shard = db->shard;
-    if (unlikely(shard->config->notify_events & class) && shard->on_event)
-        shard->on_event(shard, db->index, event, name);
-}
-
-void db_event(struct db *db, uint32_t class, const char *event, const struct key *key)
-{
-    tell_event(db, class, event, key->name);
-}
-
 /* ---- Access ---- */
 
 static bool counts_uses(const struct config *config)
@@ -191,12 +179,11 @@ static void remove_at(struct db *db, const struct key *key, uint64_t *cell)
     discard(db, keyspace_remove(db->keyspace, db->shard->heap, key, cell));
 }
 
-void db_remove_record(struct db *db, struct value *record, uint32_t class, const char *event)
+void db_remove_record(struct db *db, struct value *record)
 {
     struct key key = key_make(record_name(record));
     uint64_t *cell = keyspace_find(db->keyspace, &key);
     ASSERT(cell && table_item(*cell) == record);
-    tell_event(db, class, event, key.name); /* while there is a name */
     remove_at(db, &key, cell);
 }
 
@@ -205,7 +192,6 @@ static void remove_expired_at(struct db *db, const struct key *key, uint64_t *ce
     struct shard *shard = db->shard;
     uint64_t from = clock_ticks();
     shard->stats.expired_keys++;
-    tell_event(db, EVENT_EXPIRED, "expired", key->name);
     remove_at(db, key, cell);
     slow_note(&shard->slow, SLOW_EXPIRE_DEL, clock_ticks_to_ns(clock_ticks() - from));
 }
@@ -240,23 +226,7 @@ const struct value *db_peek(struct db *db, const struct key *key)
     return cell ? table_item(*cell) : NULL;
 }
 
-static void count_miss(struct db *db, const struct key *key)
-{
-    db->shard->stats.keyspace_misses++;
-    tell_event(db, EVENT_MISS, "keymiss", key->name);
-}
-
 const struct value *db_examine(struct db *db, const struct key *key)
-{
-    const struct value *record = db_peek(db, key);
-    if (record)
-        db->shard->stats.keyspace_hits++;
-    else
-        count_miss(db, key);
-    return record;
-}
-
-const struct value *db_inspect(struct db *db, const struct key *key)
 {
     const struct value *record = db_peek(db, key);
     if (record)
@@ -270,7 +240,7 @@ const struct value *db_lookup(struct db *db, const struct key *key)
 {
     uint64_t *cell = lookup_to_read(db, key);
     if (!cell) {
-        count_miss(db, key);
+        db->shard->stats.keyspace_misses++;
         return NULL;
     }
     struct value *record = table_item(*cell);
@@ -333,7 +303,7 @@ const struct value *db_random(struct db *db)
         if (keeps_expired)
             return record;
         shard->stats.expired_keys++;
-        db_remove_record(db, record, EVENT_EXPIRED, "expired");
+        db_remove_record(db, record);
     }
 }
 
@@ -380,7 +350,7 @@ uint64_t db_scan(struct db *db, uint64_t cursor, uint64_t count, db_visit_fn vis
         return next;
     for (uint32_t i = 0; i < walk.dead_count; i++) {
         shard->stats.expired_keys++;
-        db_remove_record(db, walk.dead[i], EVENT_EXPIRED, "expired");
+        db_remove_record(db, walk.dead[i]);
     }
     return next;
 }
@@ -473,7 +443,6 @@ static void put_content(struct db *db, const struct key *key, const struct conte
         struct value *record = create_string(heap, key->name, expire_at_ms, content);
         record_set_access(record, first_access(shard));
         keyspace_insert(db->keyspace, heap, key, record);
-        tell_event(db, EVENT_NEW, "new", key->name);
         return;
     }
 
@@ -612,7 +581,6 @@ char *db_resize_string(struct db *db, const struct key *key, size_t len)
         struct value *record = create_string(shard->heap, key->name, DB_NO_EXPIRE, &empty);
         record_set_access(record, first_access(shard));
         keyspace_insert(db->keyspace, shard->heap, key, record);
-        tell_event(db, EVENT_NEW, "new", key->name);
         cell = keyspace_find(db->keyspace, key);
     }
     struct value *record = table_item(*cell);
@@ -690,7 +658,6 @@ static void put_record(struct db *db, const struct key *key, struct value *recor
         discard(db, old);
     } else {
         keyspace_insert(db->keyspace, db->shard->heap, key, record);
-        tell_event(db, EVENT_NEW, "new", key->name);
     }
 }
 

@@ -11,7 +11,6 @@
 #include "core/base/status.h"
 #include "core/store/key.h"
 #include "core/type/value.h"
-#include "shards/local/event.h"
 
 struct heap;
 struct shard;
@@ -40,11 +39,9 @@ const struct value *db_lookup(struct db *db, const struct key *key);
 MUST_CHECK enum status db_find_to_write(struct db *db, const struct key *key, enum type type,
                                         const struct value **out_value);
 const struct value *db_lookup_to_write(struct db *db, const struct key *key);
-/* For those who look at a key without using it (TTL, EXISTS): counts, and leaves the access time
- * alone. */
+/* For those who look at a key without using it (TTL, EXISTS, OBJECT): counts, and leaves the access
+ * time alone. */
 const struct value *db_examine(struct db *db, const struct key *key);
-/* The same for OBJECT, to which an absent key is not an event. */
-const struct value *db_inspect(struct db *db, const struct key *key);
 /* Leaves all alone (MEMORY USAGE, DEBUG). */
 const struct value *db_peek(struct db *db, const struct key *key);
 
@@ -138,10 +135,6 @@ struct db_observer {
 /* The observer is the caller's, and hears of all databases of the shard until it is taken off. */
 void db_observe(struct shard *shard, struct db_observer *observer);
 void db_unobserve(struct shard *shard, struct db_observer *observer);
-
-/* Says what has happened to `key`, by Redis's name for it: db_event(db, EVENT_LIST, "lpush", key).
- * Costs a look at the settings when nobody wants to know events of that class (EVENT_*). */
-void db_event(struct db *db, uint32_t class, const char *event, const struct key *key);
 
 /* ---- Looking at the tables: DEBUG HTSTATS, MEMORY STATS, CLUSTER COUNTKEYSINSLOT. ---- */
 

@@ -17,9 +17,8 @@ struct db {
 struct db *db_create(struct shard *shard, uint16_t index);
 void db_destroy(struct db *db); /* frees all that it holds; accepts NULL */
 
-/* Deletes a record for a reason of the shard's own, which the caller counts: an event of `class`.
- */
-void db_remove_record(struct db *db, struct value *record, uint32_t class, const char *event);
+/* Deletes a record that is due, for the reason that the caller counts. */
+void db_remove_record(struct db *db, struct value *record);
 
 /* Tells the observers of a change that is about to be made to the value at `key`, in place. */
 void db_announce(struct db *db, const struct key *key);

@@ -279,7 +279,7 @@ static void evict_step(struct evict *evict)
         return;
     shard->stats.evicted_keys++;
     uint64_t from = clock_ticks();
-    db_remove_record(db, record, EVENT_EVICTED, "evicted");
+    db_remove_record(db, record);
     slow_note(&shard->slow, SLOW_EVICTION_DEL, clock_ticks_to_ns(clock_ticks() - from));
 }
 

@@ -84,7 +84,7 @@ static void sweep_batch(struct expire *expire, struct db *db)
         }
         expire->due++;
         shard->stats.expired_keys++;
-        db_remove_record(db, record, EVENT_EXPIRED, "expired");
+        db_remove_record(db, record);
     }
 }
 

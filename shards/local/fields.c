@@ -14,14 +14,6 @@ void fields_put_back(struct db *db, const struct key *key, struct value *value, 
         keyspace_schedule(db->keyspace, db->shard->heap, key, value);
 }
 
-/* After fields have been deleted because they were due; `hash` is what is left. */
-static void tell_expired(struct db *db, const struct key *key, const struct hash *hash)
-{
-    db_event(db, EVENT_HASH, "hexpired", key);
-    if (hash_count(hash) == 0) /* the key is about to go, and its name with it */
-        db_event(db, EVENT_GENERIC, "del", key);
-}
-
 bool fields_may_drop(const struct db *db)
 {
     return db->shard->keeps_expired_until_ms <= db->shard->now_ms;
@@ -53,7 +45,6 @@ const struct hash *fields_drop_due(struct db *db, const struct key *key, const s
     struct hash *changed = record_pointer(record);
     (void)hash_delete(&changed, db->shard->heap, field);
     db->shard->stats.expired_subkeys++;
-    tell_expired(db, key, changed);
     fields_put_back(db, key, record, changed);
     return root_at(db, key);
 }
@@ -79,8 +70,6 @@ static uint64_t expire_record(struct db *db, const struct key *key, struct value
     uint64_t count;
     (void)hash_expire_some(&hash, db->shard->heap, db->shard->now_ms, budget, notice, &count);
     db->shard->stats.expired_subkeys += count;
-    if (count)
-        tell_expired(db, key, hash);
     fields_put_back(db, key, record, hash);
     return count;
 }

@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 
-#include "core/base/bytes.h"
 #include "core/base/heap.h"
 #include "core/base/rng.h"
 #include "core/os/task.h"
@@ -23,13 +22,8 @@ struct expire;
 struct compact;
 struct evict;
 struct lazyfree;
-struct shard;
 struct waits;
 struct watches;
-
-/* What happened to a key; `event` is Redis's name for it. */
-typedef void (*shard_event_fn)(struct shard *shard, uint16_t db_index, const char *event,
-                               struct bytes key);
 
 struct shard {
     uint16_t id;
@@ -45,7 +39,6 @@ struct shard {
     struct lazyfree *lazyfree;
     struct compact *compact;
     struct db_observer *observers;
-    shard_event_fn on_event; /* for keyspace events that the settings ask for; or NULL */
     struct watches *watches;
     struct waits *waits;
     bool has_ready; /* waits: a key that somebody waits for has changed */
