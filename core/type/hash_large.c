@@ -15,12 +15,11 @@
  */
 #include "core/type/hash_large.h"
 
-#include "core/base/arena.h"
-#include "core/base/bits.h"
 #include "core/base/check.h"
 #include "core/base/fingerprint.h"
 #include "core/base/heap.h"
 #include "core/base/rng.h"
+#include "core/ds/number_set.h"
 
 #define SHORT_MAX 254u /* bytes of a field and of a value whose lengths are a byte each */
 #define LONG_ITEM 0xff
@@ -369,35 +368,13 @@ uint64_t hash_large_random(const struct hash_large *large, struct rng *rng)
     }
 }
 
-/* The items that were drawn before, by open addressing; at most half full. */
-struct drawn {
-    const struct item **slots;
-    uint64_t mask;
-};
-
-static bool drawn_add(struct drawn *drawn, const struct item *item)
-{
-    uint64_t index = ((uintptr_t)item * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    for (;; index++) {
-        const struct item **slot = &drawn->slots[index & drawn->mask];
-        if (*slot == item)
-            return false;
-        if (!*slot) {
-            *slot = item;
-            return true;
-        }
-    }
-}
-
 void hash_large_sample(const struct hash_large *large, struct rng *rng, uint64_t count,
                        struct arena *arena, hash_visit_fn visit, void *context)
 {
-    uint64_t slot_count = bits_power_of_two_from(2 * count);
-    struct drawn drawn = {.slots = arena_zalloc(arena, slot_count * sizeof(struct item *)),
-                          .mask = slot_count - 1};
+    struct number_set drawn = number_set_create(arena, count);
     while (count > 0) {
         uint64_t cell = hash_large_random(large, rng);
-        if (!drawn_add(&drawn, table_item(cell)))
+        if (!number_set_add(&drawn, (uintptr_t)table_item(cell)))
             continue;
         visit(context, hash_large_pair(cell));
         count--;

@@ -12,13 +12,12 @@
  */
 #include "core/type/set.h"
 
-#include "core/base/arena.h"
-#include "core/base/bits.h"
 #include "core/base/check.h"
 #include "core/base/fingerprint.h"
 #include "core/base/heap.h"
 #include "core/base/rng.h"
 #include "core/ds/intset.h"
+#include "core/ds/number_set.h"
 #include "core/ds/table.h"
 
 #define KIND_MASK UINT64_C(3) /* of `content`: an enum kind */
@@ -308,35 +307,13 @@ static void draw_visited(void *context, struct bytes member)
     (void)draw(context, member);
 }
 
-/* The items that were drawn before, by open addressing; at most half full. */
-struct drawn {
-    const struct item **slots;
-    uint64_t mask;
-};
-
-static bool drawn_add(struct drawn *drawn, const struct item *item)
-{
-    uint64_t index = ((uintptr_t)item * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    for (;; index++) {
-        const struct item **slot = &drawn->slots[index & drawn->mask];
-        if (*slot == item)
-            return false;
-        if (!*slot) {
-            *slot = item;
-            return true;
-        }
-    }
-}
-
 static void sample_few(const struct members *members, struct rng *rng, uint64_t count,
                        struct arena *arena, struct visitor visitor)
 {
-    uint64_t slot_count = bits_power_of_two_from(2 * count);
-    struct drawn drawn = {.slots = arena_zalloc(arena, slot_count * sizeof(struct item *)),
-                          .mask = slot_count - 1};
+    struct number_set drawn = number_set_create(arena, count);
     while (count > 0) {
         const struct item *item = table_item(*random_cell(members, rng));
-        if (!drawn_add(&drawn, item))
+        if (!number_set_add(&drawn, (uintptr_t)item))
             continue;
         visitor.visit(visitor.context, item_member(item));
         count--;

@@ -14,12 +14,12 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/base/arena.h"
 #include "core/base/check.h"
 #include "core/base/fingerprint.h"
 #include "core/base/heap.h"
 #include "core/base/num.h"
 #include "core/base/rng.h"
+#include "core/ds/number_set.h"
 #include "core/ds/table.h"
 
 #define IS_TREE UINT64_C(1)
@@ -412,38 +412,15 @@ uint64_t zset_scan(const struct zset *zset, uint64_t cursor, uint64_t count, zse
 
 /* ---- By chance ----------------------------------------------------------------------------- */
 
-/* The ranks that were drawn before, each plus one, by open addressing; at most half full. */
-struct drawn {
-    uint64_t *slots;
-    uint64_t mask;
-};
-
-static bool drawn_add(struct drawn *drawn, uint64_t rank)
-{
-    uint64_t at = (rank * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-    for (;; at++) {
-        uint64_t *slot = &drawn->slots[at & drawn->mask];
-        if (*slot == rank + 1)
-            return false;
-        if (*slot == 0) {
-            *slot = rank + 1;
-            return true;
-        }
-    }
-}
-
 static void draw_ranks(const struct zset *zset, struct rng *rng, uint64_t count,
                        struct arena *arena, struct visitor visitor)
 {
-    uint64_t slot_count = 2;
-    while (slot_count < 2 * count)
-        slot_count *= 2;
-    struct drawn drawn = {arena_zalloc(arena, slot_count * sizeof *drawn.slots), slot_count - 1};
+    struct number_set drawn = number_set_create(arena, count); /* of ranks, each plus one */
     struct zset_cursor cursor;
     struct zset_entry entry;
     while (count > 0) {
         uint64_t rank = rng_below(rng, zset_count(zset));
-        if (!drawn_add(&drawn, rank))
+        if (!number_set_add(&drawn, rank + 1))
             continue;
         zset_seek(zset, rank, false, &cursor);
         if (zset_step(&cursor, &entry))
