@@ -13,44 +13,14 @@
  */
 #include "core/base/num.h"
 #include "persist/format/codec.h"
+#include "persist/format/rdb.h"
 
 #define ZIPLIST_HEADER 10u
 #define END 0xffu
 #define BIG_PREVIOUS 0xfeu
 #define ZIPMAP_BIG 254u
 
-struct input {
-    const unsigned char *at, *end;
-    bool failed;
-};
-
-static const unsigned char *take(struct input *input, uint64_t len)
-{
-    const unsigned char *at = input->at;
-    if (input->failed || len > (uint64_t)(input->end - at)) {
-        input->failed = true;
-        return NULL;
-    }
-    input->at += len;
-    return at;
-}
-
-static uint64_t read_number(struct input *input, int bytes)
-{
-    const unsigned char *at = take(input, (uint64_t)bytes);
-    uint64_t number = 0;
-    for (int i = bytes; at && i-- > 0;)
-        number = number << 8 | at[i];
-    return number;
-}
-
-static struct bytes read_text(struct input *input, uint64_t len)
-{
-    const unsigned char *at = take(input, len);
-    return at ? bytes_of(at, len) : bytes_of("", 0);
-}
-
-static struct bytes read_integer(struct input *input, uint8_t head, char digits[NUM_INT_CAP])
+static struct bytes read_integer(struct rdb_reader *reader, uint8_t head, char digits[NUM_INT_CAP])
 {
     static const int widths[] = {[0xc0 >> 4] = 2, [0xd0 >> 4] = 4, [0xe0 >> 4] = 8};
     int64_t number;
@@ -59,83 +29,81 @@ static struct bytes read_integer(struct input *input, uint8_t head, char digits[
     } else {
         int width = head == 0xfe ? 1 : head == 0xf0 ? 3 : (head & 15) == 0 ? widths[head >> 4] : 0;
         if (!width) {
-            input->failed = true;
+            reader->failed = true;
             return bytes_of("", 0);
         }
         int unused = 64 - 8 * width;
-        number = (int64_t)(read_number(input, width) << unused) >> unused;
+        number = (int64_t)(rdb_read_number(reader, width) << unused) >> unused;
     }
     return bytes_of(digits, num_from_int(digits, number));
 }
 
-static struct bytes read_ziplist_entry(struct input *input, char digits[NUM_INT_CAP])
+static struct bytes read_ziplist_entry(struct rdb_reader *reader, char digits[NUM_INT_CAP])
 {
-    uint8_t head = (uint8_t)read_number(input, 1);
+    uint8_t head = rdb_read_byte(reader);
     uint64_t len;
     switch (head >> 6) {
     case 0:
-        return read_text(input, head);
+        return rdb_read_text(reader, head);
     case 1:
         len = (uint64_t)(head & 0x3f) << 8;
-        return read_text(input, len | read_number(input, 1));
+        return rdb_read_text(reader, len | rdb_read_byte(reader));
     case 2:
-        len = __builtin_bswap32((uint32_t)read_number(input, 4));
+        len = __builtin_bswap32((uint32_t)rdb_read_number(reader, 4));
         if (head != 0x80)
-            input->failed = true;
-        return read_text(input, len);
+            reader->failed = true;
+        return rdb_read_text(reader, len);
     default:
-        return read_integer(input, head, digits);
+        return read_integer(reader, head, digits);
     }
 }
 
 bool codec_each_of_ziplist(struct bytes ziplist, codec_text_fn visit, void *context)
 {
-    const unsigned char *start = (const unsigned char *)ziplist.ptr;
-    struct input input = {.at = start, .end = start + ziplist.len};
-    uint64_t bytes = read_number(&input, 4), last = read_number(&input, 4);
-    uint64_t count = read_number(&input, 2), seen = 0, previous_len = 0;
-    const unsigned char *last_entry = start + ZIPLIST_HEADER;
+    struct rdb_reader reader = {.at = ziplist.ptr, .end = ziplist.ptr + ziplist.len};
+    uint64_t bytes = rdb_read_number(&reader, 4), last = rdb_read_number(&reader, 4);
+    uint64_t count = rdb_read_number(&reader, 2), seen = 0, previous_len = 0;
+    const char *last_entry = ziplist.ptr + ZIPLIST_HEADER;
     char digits[NUM_INT_CAP];
-    if (input.failed || bytes != ziplist.len)
+    if (reader.failed || bytes != ziplist.len)
         return false;
-    while (!input.failed && input.at < input.end && *input.at != END) {
-        const unsigned char *entry = input.at;
-        uint64_t previous = read_number(&input, 1);
+    while (!reader.failed && reader.at < reader.end && (unsigned char)*reader.at != END) {
+        const char *entry = reader.at;
+        uint64_t previous = rdb_read_byte(&reader);
         if (previous == BIG_PREVIOUS)
-            previous = read_number(&input, 4);
-        struct bytes text = read_ziplist_entry(&input, digits);
-        if (input.failed || previous != previous_len || !visit(context, text))
+            previous = rdb_read_number(&reader, 4);
+        struct bytes text = read_ziplist_entry(&reader, digits);
+        if (reader.failed || previous != previous_len || !visit(context, text))
             return false;
-        previous_len = (uint64_t)(input.at - entry);
+        previous_len = (uint64_t)(reader.at - entry);
         last_entry = entry;
         seen++;
     }
-    return !input.failed && input.at + 1 == input.end && last == (uint64_t)(last_entry - start) &&
-           (count == UINT16_MAX || count == seen);
+    return !reader.failed && reader.at + 1 == reader.end &&
+           last == (uint64_t)(last_entry - ziplist.ptr) && (count == UINT16_MAX || count == seen);
 }
 
-static uint64_t read_zipmap_len(struct input *input)
+static uint64_t read_zipmap_len(struct rdb_reader *reader)
 {
-    uint64_t len = read_number(input, 1);
+    uint64_t len = rdb_read_byte(reader);
     if (len == END)
-        input->failed = true;
-    return len == ZIPMAP_BIG ? read_number(input, 4) : len;
+        reader->failed = true;
+    return len == ZIPMAP_BIG ? rdb_read_number(reader, 4) : len;
 }
 
 bool codec_each_of_zipmap(struct bytes zipmap, codec_text_fn visit, void *context)
 {
-    const unsigned char *start = (const unsigned char *)zipmap.ptr;
-    struct input input = {.at = start, .end = start + zipmap.len};
-    uint64_t count = read_number(&input, 1), seen = 0;
-    while (!input.failed && input.at < input.end && *input.at != END) {
-        struct bytes field = read_text(&input, read_zipmap_len(&input));
-        uint64_t len = read_zipmap_len(&input);
-        uint64_t unused = read_number(&input, 1);
-        struct bytes value = read_text(&input, len);
-        (void)take(&input, unused);
-        if (input.failed || !visit(context, field) || !visit(context, value))
+    struct rdb_reader reader = {.at = zipmap.ptr, .end = zipmap.ptr + zipmap.len};
+    uint64_t count = rdb_read_byte(&reader), seen = 0;
+    while (!reader.failed && reader.at < reader.end && (unsigned char)*reader.at != END) {
+        struct bytes field = rdb_read_text(&reader, read_zipmap_len(&reader));
+        uint64_t len = read_zipmap_len(&reader);
+        uint64_t unused = rdb_read_byte(&reader);
+        struct bytes value = rdb_read_text(&reader, len);
+        (void)rdb_read_text(&reader, unused);
+        if (reader.failed || !visit(context, field) || !visit(context, value))
             return false;
         seen++;
     }
-    return !input.failed && input.at + 1 == input.end && (count >= ZIPMAP_BIG || count == seen);
+    return !reader.failed && reader.at + 1 == reader.end && (count >= ZIPMAP_BIG || count == seen);
 }

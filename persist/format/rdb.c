@@ -122,13 +122,19 @@ static uint64_t read_big_endian(struct rdb_reader *reader, int bytes)
     return number;
 }
 
-static uint64_t read_little_endian(struct rdb_reader *reader, int bytes)
+uint64_t rdb_read_number(struct rdb_reader *reader, int bytes)
 {
     const unsigned char *at = take(reader, (uint64_t)bytes);
     uint64_t number = 0;
     for (int i = bytes; at && i-- > 0;)
         number = number << 8 | at[i];
     return number;
+}
+
+struct bytes rdb_read_text(struct rdb_reader *reader, uint64_t len)
+{
+    const unsigned char *at = take(reader, len);
+    return at ? bytes_of((const char *)at, len) : bytes_of("", 0);
 }
 
 uint8_t rdb_read_byte(struct rdb_reader *reader)
@@ -180,9 +186,9 @@ uint64_t rdb_read_count(struct rdb_reader *reader, size_t least)
 
 static struct bytes read_integer(struct rdb_reader *reader, uint8_t encoding)
 {
-    int64_t number = encoding == INT_8    ? (int8_t)read_little_endian(reader, 1)
-                     : encoding == INT_16 ? (int16_t)read_little_endian(reader, 2)
-                                          : (int32_t)read_little_endian(reader, 4);
+    int64_t number = encoding == INT_8    ? (int8_t)rdb_read_number(reader, 1)
+                     : encoding == INT_16 ? (int16_t)rdb_read_number(reader, 2)
+                                          : (int32_t)rdb_read_number(reader, 4);
     char *text = arena_alloc(reader->arena, NUM_INT_CAP);
     return bytes_of(text, num_from_int(text, number));
 }
@@ -218,16 +224,14 @@ struct bytes rdb_read_string(struct rdb_reader *reader)
     } else if (encoding) {
         reader->failed = true;
     } else {
-        const unsigned char *at = take(reader, len);
-        if (at)
-            text = bytes_of((const char *)at, len);
+        text = rdb_read_text(reader, len);
     }
     return reader->failed ? bytes_of("", 0) : text;
 }
 
 uint64_t rdb_read_u64(struct rdb_reader *reader)
 {
-    return read_little_endian(reader, 8);
+    return rdb_read_number(reader, 8);
 }
 
 double rdb_read_double(struct rdb_reader *reader)

@@ -82,6 +82,10 @@ static inline size_t rdb_left(const struct rdb_reader *reader)
 }
 
 uint8_t rdb_read_byte(struct rdb_reader *reader);
+/* Of 1 to 8 bytes, the lowest first. */
+uint64_t rdb_read_number(struct rdb_reader *reader, int bytes);
+/* `len` bytes as they are; borrowed from what is read. */
+struct bytes rdb_read_text(struct rdb_reader *reader, uint64_t len);
 uint64_t rdb_read_len(struct rdb_reader *reader);
 /* A length that counts things of at least `least` bytes each: more than can follow is a failure. */
 uint64_t rdb_read_count(struct rdb_reader *reader, size_t least);
