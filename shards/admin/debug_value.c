@@ -6,34 +6,23 @@
 
 #include <assert.h>
 
-#include "core/base/num.h"
+#include "core/base/buf.h"
 #include "core/ds/chain.h"
 #include "core/ds/table.h"
 #include "core/os/log.h"
 #include "core/type/compound.h"
 #include "core/type/list.h"
-#include "core/type/str.h"
+#include "persist/format/codec.h"
 #include "shards/call/call.h"
 
-#define RDB_SHORT_LEN 64u     /* lengths below take one byte */
-#define RDB_MEDIUM_LEN 16384u /* two bytes; all others five */
-
-/* What the string takes in a snapshot, its type not counted, if it is not compressed. */
-static size_t serialized_len(struct bytes text)
+/* What the value takes in a dump, its type not counted: it is written, measured, and dropped. */
+static size_t value_len(struct call *call, const struct value *value)
 {
-    int64_t number;
-    if (num_to_int(text, &number) && number >= INT32_MIN && number <= INT32_MAX)
-        return number == (int8_t)number ? 2 : number == (int16_t)number ? 3 : 5;
-    return text.len + (text.len < RDB_SHORT_LEN ? 1 : text.len < RDB_MEDIUM_LEN ? 2 : 5);
-}
-
-/* Of values with elements it is what they take in memory: there is no form to dump them in yet. */
-static size_t value_len(const struct value *value)
-{
-    char scratch[STR_SCRATCH];
-    if (value_type(value) == TYPE_STRING)
-        return serialized_len(str_view(value, scratch));
-    return compound_ops(value_type(value))->bytes(value_root(value));
+    struct buf content = {0};
+    codec_write(&content, value, codec_type(value), call->config->rdb_compression);
+    size_t len = content.len;
+    buf_fini(&content);
+    return len;
 }
 
 static MUST_CHECK enum status find_value(struct call *call, const struct value **out)
@@ -68,7 +57,7 @@ enum status debug_value_object(struct call *call)
     const char *text = arena_format(
         call->arena,
         "Value at:%p refcount:1 encoding:%s serializedlength:%zu lru:%d lru_seconds_idle:%u%s",
-        (const void *)value, value_encoding(value), value_len(value),
+        (const void *)value, value_encoding(value), value_len(call, value),
         (int)(last_access_s & 0xffffff), idle_s, chain ? chain_text(call, chain) : "");
     reply_simple(call->reply, text);
     return OK;
